@@ -98,7 +98,7 @@ def told(records: snh.Points, epsilon: float) -> tuple[float, float, float]:
     """Return the variables of the fit: evenness, log(n epsilon) and log(default width)."""
     n = len(records)
     usual = default_cell_width(n, epsilon)
-    terms = Terms(exact(epsilon), PrivacyUnit.of("record"), n)
+    terms = Terms(exact(epsilon), PrivacyUnit("record"), n)
     private = Measurements(PointSource(records), terms, ReplayableEntropy(0))
     evenness = bought_evenness(private, Grid.of_width(records.region, usual / 2))
     return evenness, np.log(n * epsilon), np.log(usual)

@@ -124,7 +124,7 @@ def bias_table(folder: Path, draws: int) -> None:
         for epsilon in epsilons:
             found = []
             for draw in range(draws):
-                terms = Terms(exact(str(epsilon)), PrivacyUnit.of("record"), n)
+                terms = Terms(exact(str(epsilon)), PrivacyUnit("record"), n)
                 private = Measurements(PointSource(records), terms, ReplayableEntropy(draw))
                 share = coarse_share(n, epsilon)
                 grid = chosen_grid(private, "bought", 1 - share, labels="denoised", wider=WIDER)

@@ -22,7 +22,8 @@ import snhkit as snh
 from snhkit.neural.dpsgd.dpsgd import descend
 from snhkit.neural.dpsgd.network_model import INPUTS
 from snhkit.neural.networks.network import parameter_count
-from snhkit.privacy import NoisyGradients, ReplayableEntropy, exact, gradient_noise
+from snhkit.privacy import ReplayableEntropy, exact
+from snhkit.privacy.gradients import NoisyGradients, gradient_noise
 
 OUT = Path(__file__).parents[1] / "docs" / "figures" / "dpsgd.png"
 BUILDER = snh.DPSGD(sizes_m=(500, 2000))

@@ -24,7 +24,8 @@ from tqdm.auto import tqdm, trange
 
 from snhkit.errors import BudgetExceeded, LedgerWarning
 from snhkit.geometry import Points, Region
-from snhkit.privacy import PointSource, PrivacyUnit, StoredLedger, read_ledger
+from snhkit.privacy import PointSource, PrivacyUnit, read_ledger
+from snhkit.privacy.stored_ledger import StoredLedger
 
 RECORDS = PointSource(Points(Region.around(lat=0, lon=0, side_m=10), [[1, 1]]))
 UNIT = PrivacyUnit("record")

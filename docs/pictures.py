@@ -49,7 +49,7 @@ SCREENS = {
 
 def first() -> None:
     """Draw UG, SNH, the denoised grid and the truth of one invented city."""
-    session = synthetic(CITY, N, 3, PrivacyUnit.of("record"))
+    session = synthetic(CITY, N, 3, PrivacyUnit("record"))
     shown = {}
     boxes = snh.RangeQueries.sample(session.invented_records, 5_000, SIZES_M, seed=1)
     truth = session.truth(boxes)

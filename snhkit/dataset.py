@@ -23,7 +23,6 @@ from snhkit.geometry import Points, Region
 from snhkit.geometry.strata import By
 from snhkit.privacy import (
     Budget,
-    CountSource,
     Epsilon,
     Ledger,
     Measurements,
@@ -35,11 +34,12 @@ from snhkit.privacy import (
     SystemEntropy,
     Terms,
     exact,
-    exact_delta,
     rho_of,
     written,
 )
 from snhkit.privacy.bounding import kept_records
+from snhkit.privacy.budget import exact_delta
+from snhkit.privacy.count_source import CountSource
 from snhkit.privacy.open_ledger import NO_BUDGET, held, open_ledger
 from snhkit.privacy.overlap import shares_records
 from snhkit.privacy.quantile import buy, first_unit

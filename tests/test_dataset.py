@@ -150,7 +150,7 @@ class TestBudget:
         [
             ("epsilon", Fraction(1, 4)),
             ("spends", (Spend(Fraction(1, 2), "something else"),)),
-            ("unit", PrivacyUnit.of("user", 3)),
+            ("unit", PrivacyUnit("user", 3)),
             ("n", 299),
             ("replayable", True),
             ("region", Region.around(lat=45, lon=7, side_m=401)),
@@ -270,7 +270,7 @@ def test_the_terms_of_a_dataset_cannot_be_reassigned(records, name):
     data = dataset(records)
     before = getattr(data, name)
     with pytest.raises(AttributeError):
-        setattr(data, name, PrivacyUnit.of("user", 1))
+        setattr(data, name, PrivacyUnit("user", 1))
     assert getattr(data, name) == before
 
 

@@ -76,7 +76,7 @@ from snhkit.geometry import Points, Region
 import portalocker.portalocker
 assert "Msvcrt" in str(portalocker.portalocker.LOCKER)
 records = PointSource(Points(Region.around(lat=0, lon=0, side_m=10), [[1, 1]]))
-ledger = StoredLedger(sys.argv[1], records, PrivacyUnit.of("record"), 1)
+ledger = StoredLedger(sys.argv[1], records, PrivacyUnit("record"), 1)
 for _ in range(20):
     try:
         ledger.settle(ledger.charge("1/30", sys.argv[2]), [])

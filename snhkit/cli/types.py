@@ -125,7 +125,7 @@ class Delta(click.ParamType):
 
     def convert(self, value, param, ctx):
         """Return the value as a string, which ``exact_delta`` reads as an exact fraction."""
-        from snhkit.privacy import exact_delta
+        from snhkit.privacy.budget import exact_delta
 
         try:
             if not exact_delta(value):

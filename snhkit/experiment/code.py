@@ -12,7 +12,8 @@ from snhkit.errors import InputError
 from snhkit.geometry import Region
 from snhkit.methods import METHODS, key_of
 from snhkit.neural import MLP, SNH, FeatureGrid, Networks, Prior
-from snhkit.privacy import Ledger, PrivacyUnit, StoredLedger, written
+from snhkit.privacy import Ledger, PrivacyUnit, written
+from snhkit.privacy.stored_ledger import StoredLedger
 from snhkit.release import Release
 
 __all__ = ["account", "code", "from_files", "from_synthetic_city"]

@@ -55,7 +55,7 @@ class Situation:
         Numbers outside the measured range are replaced by the nearest in the range.
         """
         n = whole("n", n, least=1)
-        sensitivity = PrivacyUnit.of(unit, max_per_user).sensitivity
+        sensitivity = PrivacyUnit(unit, max_per_user).sensitivity
         if public is not None and region is not None and public.region != region:
             raise InputError("public: the points lie in another region; read them with region.")
         there = region if public is None else public.region

@@ -90,7 +90,8 @@ def audit_mechanism(
     runs : int
         The number of runs on each input of each pair, at least 4.
     confidence : float
-        The probability, between 0 and 1, with which all lower bounds hold together.
+        The probability, between 0 and 1, with which all lower bounds hold together (by the
+        Bonferroni correction).
     delta : float
         The delta that is claimed; 0 for pure differential privacy.
 
@@ -115,11 +116,6 @@ def audit_mechanism(
     >>> none, one = (snh.Points(city, [[1, 1]] * count) for count in (0, 1))
     >>> audit_mechanism(published, {"one or none": (none, one)}, 0.5, runs=50).refuted
     False
-
-    Notes
-    -----
-    The error probability, 1 - ``confidence``, is divided equally among the pairs (Bonferroni
-    correction).
     """
     if not pairs:
         raise InputError(
@@ -197,29 +193,10 @@ def audited_epsilon(
 def projected(
     mechanism: Callable[[Any], ArrayLike], one: Any, other: Any, runs: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], int]:
-    """Return a mechanism's outputs for two inputs, projected to one number for each run.
+    """Return the outputs of runs for two inputs, projected to one number each, shape (runs,).
 
-    The projection is on the direction that best separates the outputs for the first input from
-    those for the second.
-
-    Parameters
-    ----------
-    mechanism : callable
-        A function of one input that returns an array of published numbers, of a fixed length.
-    one, other : any
-        The two inputs.
-    runs : int
-        The number of runs on each input, at least 4.
-
-    Returns
-    -------
-    a, b : ndarray, shape (runs,)
-        The projected outputs: ``a`` for the input ``one``, and ``b`` for ``other``.
-    thresholds : ndarray, shape (t,)
-        Candidate thresholds for these numbers.
-    half : int
-        The number of runs on each input from which the direction and the thresholds are computed.
-        These are the first runs. Compute bounds from the later runs only.
+    Also returned are candidate thresholds, shape (t,), and how many first runs gave them and
+    the direction (Fisher's discriminant); compute bounds from later runs only.
     """
     if runs < 4:
         raise InputError(f"audit: runs must be at least 4, not {runs}.")
@@ -284,11 +261,7 @@ def epsilon_lower_bound(
 
 
 def _between(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return thresholds halfway between consecutive values, fewer than 400 of them.
-
-    A rounding error of a value is too small to move the value to the other side of a threshold. If
-    all values are equal, their value is the only threshold.
-    """
+    """Return up to 400 thresholds halfway between consecutive values, out of reach of rounding."""
     values = np.unique(values)
     middles = (values[1:] + values[:-1]) / 2 if len(values) > 1 else values
     return middles[:: max(len(middles) // _MAX_THRESHOLDS, 1)]
@@ -303,10 +276,7 @@ def _bounds(
 ) -> NDArray[np.float64]:
     """Return lower bounds on epsilon from events at each of t thresholds, shape (4, t).
 
-    ``a`` and ``b`` hold one number for each run on the first and on the second input. Rows 0 and 1
-    are for the event that a number is above the threshold. Row 0 assumes that this event is more
-    probable for ``a``, and row 1 for ``b``. Rows 2 and 3 are the same for the event that a number
-    is not above the threshold.
+    The events are "above" (rows 0, 1) and "not above" (2, 3), more probable for ``a`` or for ``b``.
     """
     above = [len(x) - np.searchsorted(np.sort(x), thresholds) for x in (a, b)]
     below = [len(x) - hits for x, hits in zip((a, b), above, strict=True)]

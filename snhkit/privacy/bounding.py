@@ -11,35 +11,10 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 def kept_records(
     person: NDArray[np.int64], xy: NDArray[np.float64], most: int, key: NDArray[np.uint64]
 ) -> NDArray[np.int64]:
-    """Return the indices of the records to keep, at most ``most`` of each person, ascending.
+    """Return the indices, ascending, of at most ``most`` records of each person, chosen at random.
 
-    Every record gets a number that is computed from its coordinates and a secret key, and the
-    records with each person's smallest numbers are kept. Without knowledge of the key, this choice
-    is uniformly random. The choice does not depend on the order of the records, nor on the records
-    of other people.
-
-    Parameters
-    ----------
-    person : ndarray of int, shape (n,)
-        A number for the person of each record. If the unit of privacy has windows of days, a
-        person has a different number in each window.
-    xy : ndarray, shape (n, 2)
-        The coordinates of each record, in metres.
-    most : int
-        The largest number of records to keep of each person.
-    key : ndarray of uint64, shape (2,)
-        Two secret random 64-bit integers.
-
-    Returns
-    -------
-    ndarray of int
-        The indices of the records that are kept.
-
-    Examples
-    --------
-    >>> places = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
-    >>> kept_records(np.array([8, 9, 8]), places, 1, np.array([1, 2], np.uint64)).size
-    2
+    Each record gets a hash of its place and a secret key of two words; the smallest are kept. So
+    the choice depends neither on the order of records nor on other people.
     """
     if not person.size:
         return np.zeros(0, np.int64)
@@ -56,10 +31,7 @@ def kept_records(
 
 
 def _rank(new: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the position of each item inside its run of items, counted from 0.
-
-    ``new`` has a value for every item except the first: True if the item begins a new run.
-    """
+    """Return each item's position in its run, from 0; ``new`` marks all first items but one."""
     place = np.arange(new.size + 1)
     first = np.concatenate([[True], new])
     rank = place - np.maximum.accumulate(np.where(first, place, 0))
@@ -67,11 +39,7 @@ def _rank(new: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the hash of each 64-bit integer; every bit of a hash depends on all bits of the input.
-
-    The function is the finalizer of SplitMix64 (Steele, Lea and Flood, "Fast splittable
-    pseudorandom number generators", OOPSLA 2014).
-    """
+    """Return a hash of each word: the finalizer of SplitMix64 (Steele, Lea and Flood 2014)."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))

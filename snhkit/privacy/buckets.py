@@ -24,62 +24,11 @@ def noisy_buckets(
     sensitivity: int,
     entropy: Entropy,
 ) -> tuple[NDArray[np.int64], Spend]:
-    """Return a private partition of a line of grid cells into buckets of similar counts.
+    """Return the lengths of a private partition of a line of grid cells, shape (buckets,).
 
-    The line consists of all cells of a grid, in a given order. A bucket is a run of consecutive
-    cells. The line is first divided into buckets of ``longest`` cells. The deviation of a bucket is
-    the sum over its cells of abs(count - median). The deviation is lowered by a bias, noise is
-    added, and the bucket is divided into quarters if the result is above 0. The quarters are
-    treated in the same way, down to single cells. The bias grows with each division, so the privacy
-    loss of a record stays bounded, however many buckets contain its cell one after another.
-
-    Parameters
-    ----------
-    histogram : Histogram
-        The true counts of the grid's cells.
-    along : ndarray of int, shape (cells,)
-        The cells' flat indices in the order of the line, each once.
-    longest : int
-        The number of cells of the longest buckets, a power of four that divides the number of
-        cells.
-    epsilon : int, float, str, Decimal or Fraction
-        The cost of the partition.
-    sensitivity : int
-        The largest number of records of one unit of privacy.
-    entropy : Entropy
-        The source of randomness.
-
-    Returns
-    -------
-    length : ndarray of int, shape (buckets,)
-        The number of cells of each bucket, in the order of the line.
-    spend : Spend
-        The cost.
-
-    Raises
-    ------
-    InputError
-        If a cell is missing on the line or occurs twice, if ``longest`` is not a power of four that
-        divides the number of cells, or if epsilon or sensitivity is out of range.
-
-    Examples
-    --------
-    >>> from snhkit.geometry import Grid, Points, Region
-    >>> from snhkit.privacy import SystemEntropy
-    >>> city = Region.around(lat=0, lon=0, side_m=2)
-    >>> counts = Grid(city, 2).count(Points(city, [[0, 0]] * 9))
-    >>> length, spend = noisy_buckets(
-    ...     counts, np.arange(4), 4, Fraction(10_000), 1, SystemEntropy()
-    ... )
-    >>> length, str(spend)
-    (array([1, 1, 1, 1]), '10000 for bucket boundaries')
-
-    Notes
-    -----
-    The first stage of DAWA (Li, Hay, Miklau and Wang, PVLDB 2014, Sec. 3) adds noise to the costs
-    of buckets, and chooses the partition with the lowest total cost. Here, each division is decided
-    as in PrivTree (Zhang, Xiao and Xie, SIGMOD 2016), with deviations in place of counts.
-    docs/privacy.md has the proof.
+    The cells in the order ``along`` are cut into buckets of ``longest`` cells, a power of four, and
+    quartered while the deviation from the median, less a bias that grows with depth, plus noise is
+    above 0. docs/privacy.md has the proof.
     """
     epsilon = epsilon_share(epsilon)
     if not isinstance(histogram, Histogram):
@@ -113,26 +62,7 @@ def noisy_buckets(
 
 
 def deviations(counts: NDArray[np.int64], longest: int) -> list[NDArray[np.int64]]:
-    """Return the deviations of all buckets of ``longest``, ``longest`` / 4, ... and 4 cells.
-
-    Parameters
-    ----------
-    counts : ndarray of int, shape (cells,)
-        The counts in the order of the line.
-    longest : int
-        The number of cells of the longest buckets, a power of four that divides the number of
-        cells.
-
-    Returns
-    -------
-    list of ndarray of int, shape (buckets of one length,)
-        For each length, longest first: the sum over a bucket's cells of abs(count - median).
-
-    Examples
-    --------
-    >>> [d.tolist() for d in deviations(np.array([5, 5, 0, 3]), longest=4)]
-    [[7]]
-    """
+    """Return sum(abs(count - median)) of buckets of ``longest``, ``longest`` / 4, ... 4 counts."""
     found, length = [], 4
     while length <= longest:
         ordered = np.sort(counts.reshape(-1, length), axis=1)

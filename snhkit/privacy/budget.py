@@ -68,10 +68,7 @@ def exact(epsilon: Epsilon) -> Fraction:
 
 
 def exact_delta(delta: Epsilon) -> Fraction:
-    """Return delta as the exact fraction that the user wrote, as ``exact`` does for epsilon.
-
-    InputError is raised unless delta is a number from 0 to below 1.
-    """
+    """Return delta, from 0 to below 1, as an exact fraction, as ``exact`` does for epsilon."""
     try:
         value = _fraction(delta)
     except InputError as error:
@@ -82,11 +79,7 @@ def exact_delta(delta: Epsilon) -> Fraction:
 
 
 def epsilon_share(epsilon: Epsilon) -> Fraction:
-    """Return epsilon as an exact fraction, without a limit on its digits if it is a Fraction.
-
-    The function ``exact`` limits the digits of an epsilon that a user gives. Builders divide such
-    an epsilon into shares, which are Fractions and may need more digits.
-    """
+    """Return epsilon as ``exact`` does; a Fraction, as builders divide it, may have more digits."""
     return epsilon if isinstance(epsilon, Fraction) and epsilon > 0 else exact(epsilon)
 
 
@@ -147,10 +140,7 @@ def _short(given: object) -> str:
 
 
 def fraction(name: str, text: str) -> Fraction:
-    """Return the number that a text such as "2" or "1/3" in a file stands for, as a Fraction.
-
-    InputError is raised for other texts. Its message begins with ``name``, such as "an epsilon".
-    """
+    """Return the number of a text such as "2" or "1/3" in a file; errors begin with ``name``."""
     # Fraction("1e999999999") would take unbounded time and memory.
     if not _NUMBER.fullmatch(text):
         raise InputError(

@@ -72,7 +72,7 @@ def contributions(
         raise InputError("contributions: kind must be 'user', or a window such as 'user-day'.")
     if not len(public):
         raise InputError("contributions: there are no points; give at least one point.")
-    per_owner = np.bincount(PrivacyUnit.of(kind, 1).owners(public))
+    per_owner = np.bincount(PrivacyUnit(kind, 1).owners(public))
     rows = []
     for most in 2 ** np.arange(int(per_owner.max() - 1).bit_length() + 1):
         dropped = 1 - np.minimum(per_owner, most).sum() / per_owner.sum()

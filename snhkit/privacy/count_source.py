@@ -17,17 +17,10 @@ __all__ = ["CountSource", "PointSource"]
 
 
 class CountSource(Protocol):
-    """The interface of private records that can only be counted.
+    """The interface of private records that can only be counted, through ``Measurements``.
 
-    The source of a release holds at most ``PrivacyUnit.sensitivity`` records of each unit of
-    privacy, because records beyond ``max_per_user`` were dropped. A ledger has a source of its own,
-    from which it recognises its dataset; this source also holds the dropped records. Everything but
-    ``region`` and ``max_depth`` is private, so a builder can read a source through ``Measurements``
-    only.
-
-    See Also
-    --------
-    PointSource : A source of records in memory.
+    A release's source holds at most ``PrivacyUnit.sensitivity`` records of each unit of privacy;
+    that of a ledger holds all. Everything but ``region`` and ``max_depth`` is private.
     """
 
     @property
@@ -45,36 +38,13 @@ class CountSource(Protocol):
         ...
 
     def count(self, cells: Cells) -> Histogram:
-        """Return the number of records in each cell of a partition.
-
-        Parameters
-        ----------
-        cells : Grid, Partition or PolygonPartition
-            The cells, in the records' region. The returned histogram's ``partition`` is this
-            object.
-
-        Raises
-        ------
-        InputError
-            If the type of the cells does not ensure that they are disjoint, or if they lie in
-            another region.
-        """
+        """Return the number of records in each cell of a partition that is proven to be one."""
         ...
 
     def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the squares at one depth of a quadtree that hold records, and their counts.
+        """Return the numbers, ascending, and counts of a depth's squares that hold records.
 
-        Parameters
-        ----------
-        depth : int
-            The depth, from 0 to ``max_depth``; the region has 2^depth squares along each side.
-
-        Returns
-        -------
-        number : ndarray of int64, shape (c,)
-            The numbers of the squares as in ``geometry.dyadic.square_of``, ascending.
-        count : ndarray of int64, shape (c,)
-            The number of records in each of these squares, at least 1.
+        Both have the shape (c,); the numbers are those of ``geometry.dyadic.square_of``.
         """
         ...
 

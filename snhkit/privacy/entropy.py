@@ -26,18 +26,7 @@ class Entropy(Protocol):
         ...
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        """Return independent random words.
-
-        Parameters
-        ----------
-        count : int
-            The number of words.
-
-        Returns
-        -------
-        ndarray of uint64, shape (count,)
-            Words that are uniform on 0 .. 2**64 - 1.
-        """
+        """Return independent words, uniform on 0 .. 2**64 - 1, shape (count,)."""
         ...
 
 

@@ -75,7 +75,7 @@ class Entry:
 
 
 def left(budget: Budget, entries: Iterable[Entry], rho: Fraction | None = None) -> Cost:
-    """Return what is left of a budget after all entries: of rho with a delta, else of epsilon.
+    """Return what is left of a budget: of rho with a delta, else of epsilon.
 
     Callers may give the budget's ``rho``, which is computed slowly.
     """
@@ -93,17 +93,7 @@ def spent(budget: Budget, entries: Iterable[Entry]) -> Fraction:
 
 
 def remaining(budget: Budget, rho: Fraction, entries: Iterable[Entry]) -> Fraction:
-    """Return the epsilon that one more entry can be charged, at the budget's delta.
-
-    Parameters
-    ----------
-    budget : Budget
-        The budget of the ledger.
-    rho : Fraction
-        The rho of the budget. Callers keep this number, since ``budget.rho`` computes it slowly.
-    entries : iterable of Entry
-        The entries of the ledger.
-    """
+    """Return the epsilon of one more entry, at the budget's delta; ``rho`` is the budget's."""
     if not budget.delta:
         return left(budget, entries).epsilon
     rest = left(budget, entries, rho).rho

@@ -25,17 +25,7 @@ _MAX_TEXT = 10_000  # characters
 
 @dataclass(frozen=True)
 class Opening:
-    """The first event of a ledger's file.
-
-    Parameters
-    ----------
-    records : str
-        The keyed hash of the records (see ``fingerprint``).
-    unit : PrivacyUnit
-        The unit of privacy.
-    budget : Budget
-        The budget.
-    """
+    """The first event of a ledger's file: keyed hash of the records, unit of privacy, budget."""
 
     records: str
     unit: PrivacyUnit
@@ -72,10 +62,7 @@ class Opening:
 
 
 def entry_event(entry: Entry) -> dict[str, Any]:
-    """Return the event of a ledger's entry as JSON values by name.
-
-    The cost comes first, so that the beginning of a line that is cut shows it.
-    """
+    """Return an entry's event; its cost comes first, where a line that is cut shows it."""
     return {
         "event": entry.state,
         "epsilon": str(entry.epsilon),
@@ -99,30 +86,9 @@ def replayed(
     path: Path,
     line: int,
 ) -> tuple[Entry, ...]:
-    """Return a ledger's entries after further events of its file, each field of which is checked.
+    """Return a ledger's entries after events from line ``line`` on, each field checked.
 
-    An event is a charge, or the end of a build that was charged before. Together, all charges must
-    be within the budget.
-
-    Parameters
-    ----------
-    events : iterable of mapping
-        The events, from line ``line`` of the file.
-    entries : iterable of Entry
-        The entries before these events.
-    budget : Budget
-        The budget of the ledger.
-    rho : Fraction
-        The rho of the budget.
-    path : Path
-        The path of the file, for messages.
-    line : int
-        The number of the first event's line.
-
-    Raises
-    ------
-    InputError
-        If a field is wrong. The message names the line and the field.
+    InputError names the line and the field. All charges must be within the budget.
     """
     known = list(entries)
     used = total(known)
@@ -150,22 +116,9 @@ def replayed(
 def torn_charge(
     tail: bytes, entries: Iterable[Entry], budget: Budget, rho: Fraction
 ) -> Entry | None:
-    """Return the charge that an incomplete last line of a ledger's file may be.
+    """Return the charge that an incomplete last line may be: the one it shows, or all that is left.
 
-    The charge is the one that the line shows. If it does not show one, the charge is all that is
-    left. None is returned if the line is the end of a build that was charged before, or if nothing
-    is left.
-
-    Parameters
-    ----------
-    tail : bytes
-        The line.
-    entries : iterable of Entry
-        The entries before the line.
-    budget : Budget
-        The budget of the ledger.
-    rho : Fraction
-        The rho of the budget.
+    None is returned if the line is the end of a build that was charged before, or nothing is left.
     """
     entries = list(entries)
     rest = left(budget, entries, rho)

@@ -16,12 +16,9 @@ needs more rounds therefore reports that the source of entropy is broken."""
 
 
 def bernoulli_exp(entropy: Entropy, *factors: tuple[NDArray[np.int64], int]) -> NDArray[np.bool_]:
-    """Return draws that are True with probability exp(-u / t), where (u, t) is the factor.
+    """Return draws, shape (count,), True with probability exp(-p), p the product of all u / t.
 
-    Each factor has an array u of integers, shape (count,), and an integer t, with 0 <= u <= t. The
-    draws have the shape of u. If there are several factors, the probability is exp(-p), where p is
-    the product of all u / t. The method is Algorithm 1 of Canonne, Kamath and Steinke, "The
-    Discrete Gaussian for Differential Privacy" (2020).
+    A factor (u, t) has 0 <= u <= t. Algorithm 1 of Canonne, Kamath and Steinke (2020).
     """
     size = factors[0][0].size
     accepted, alive = np.empty(size, np.bool_), np.arange(size)
@@ -40,16 +37,7 @@ def bernoulli_exp(entropy: Entropy, *factors: tuple[NDArray[np.int64], int]) -> 
 
 
 def uniform_below(n: int, count: int, entropy: Entropy) -> NDArray[np.int64]:
-    """Return random integers, shape (count,), exactly uniform on 0 .. n - 1.
-
-    ``n`` must lie between 1 and 2**62.
-
-    Examples
-    --------
-    >>> from snhkit.privacy import SystemEntropy
-    >>> bool((uniform_below(6, 1_000, SystemEntropy()) < 6).all())
-    True
-    """
+    """Return integers, shape (count,), exactly uniform on 0 .. n - 1, for n up to 2**62."""
     if n == 1:
         return np.zeros(count, np.int64)
     words = entropy.words(count)

@@ -16,29 +16,7 @@ _DEPTH = 12  # counts of 2^12 by 2^12 squares are hashed
 
 
 def secret_key(path: Path, *, create: bool) -> bytes:
-    """Return the secret key in a file; with ``create``, a missing file is created.
-
-    Call this function only while the ledger's file is locked, since two processes must not both
-    create the file.
-
-    Parameters
-    ----------
-    path : Path
-        The file, which only its owner can read and write. Keep it with the private records.
-    create : bool
-        Whether a missing file is created, with a key from the operating system's entropy.
-
-    Returns
-    -------
-    bytes
-        The key.
-
-    Raises
-    ------
-    InputError
-        If the file is missing and ``create`` is false, or if it cannot be read or written or does
-        not hold a key.
-    """
+    """Return the key in a file; with ``create``, made if missing while the ledger is locked."""
     if create and not path.exists():
         write_whole(path, os.urandom(_KEY_BYTES), mode=0o600)
     try:
@@ -60,23 +38,9 @@ def secret_key(path: Path, *, create: bool) -> bytes:
 
 
 def fingerprint(records: CountSource, key: bytes) -> str:
-    """Return a keyed hash (HMAC-SHA-256) of records, whatever their order or file format.
+    """Return the HMAC-SHA-256 of the region and its 4,096 by 4,096 counts, in any order of records.
 
-    The region and the number of records in each of its 4,096 by 4,096 squares are hashed. Without
-    the key, the hash reveals nothing about the records, and nobody can test a guess of the records
-    against the hash.
-
-    Parameters
-    ----------
-    records : CountSource
-        The private records.
-    key : bytes
-        The key that ``secret_key`` returns.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
+    Without the key, nobody can test a guess of the records against it.
     """
     about = repr(sorted(records.region.to_dict().items())).encode()
     code = hmac.new(key, about, hashlib.sha256)

@@ -28,41 +28,9 @@ _TRIES, _PAUSE_S = 5, 0.02  # for a line that another process is writing
 class Journal:
     """An append-only file of JSON events, each checksummed together with all events before it.
 
-    An event is on the disk before ``append`` returns. Reading never changes the file and needs no
-    permission to write. While events are added, a second file, with ``.lock`` added to the name,
-    is locked; the operating system releases this lock when a process ends.
-
-    A process that is killed, or a power failure, can leave an incomplete last line. Nobody can say
-    whether that line was complete once, so nothing is ever removed: ``tail`` holds the bytes, and
-    the next ``append`` moves them to a file beside the journal.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file. A missing file is created, readable and writable by its owner only.
-
-    Attributes
-    ----------
-    tail : bytes
-        The bytes after the last complete line; empty for a file that is whole.
-    line : int
-        The number of the last line that was read.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or written, is not a ledger, or a line does not carry the right
-        checksum.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     journal = Journal(Path(folder) / "trips.ledger")
-    ...     with journal.locked():
-    ...         journal.append({"event": "opened"})
-    ...     print(Journal(journal.path).read())
-    [{'event': 'opened'}]
+    An event is on the disk before ``append`` returns. Reading changes nothing; adding locks
+    FILE.lock. A torn last line may have been complete, so nothing is ever removed: ``tail`` holds
+    its bytes, and the next ``append`` moves them to a file beside the journal.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -114,10 +82,7 @@ class Journal:
             os.close(lock)
 
     def append(self, *events: dict[str, Any]) -> None:
-        """Write events to the disk; only for use inside a with statement of ``locked``.
-
-        An incomplete last line, ``tail``, is first moved to a file of its own.
-        """
+        """Write events to the disk, inside ``locked`` only; a torn line is moved aside first."""
         if not self._locked:
             raise RuntimeError("append must be called inside a with statement of locked()")
         checksum, data = self._checksum, b""

@@ -117,8 +117,7 @@ class Ledger:
     def remaining(self) -> Fraction:
         """The epsilon that can still be charged, as a Fraction.
 
-        If the budget has a delta, this is the epsilon of one more release with Gaussian noise at
-        that delta; ``spent`` and ``remaining`` then add up to more than ``total``.
+        With a delta, ``spent`` and ``remaining`` add up to more than the total.
         """
         return remaining(self._budget, self._rho, self.entries)
 
@@ -305,14 +304,9 @@ class Ledger:
         return ledger_table.summary(self._budget, self.entries)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the entries as a DataFrame with one row per entry.
+        """Return the entries as a DataFrame: the attributes of ``Entry``, with floats as costs.
 
-        Returns
-        -------
-        pandas.DataFrame
-            The columns are number, when, who, epsilon, delta, rho, state, replayable, bought and
-            reason. Epsilon, delta and rho are floats. The column bought is a text with the cost of
-            each measurement; the other columns are the attributes of ``Entry``.
+        The column ``bought`` has the cost of each measurement as text.
         """
         return ledger_table.as_frame(self.entries)
 

@@ -61,16 +61,11 @@ class Measurements:
     >>> from snhkit.privacy import PointSource, PrivacyUnit, SystemEntropy
     >>> city = Region.around(lat=0, lon=0, side_m=100)
     >>> records = PointSource(Points(city, [[1, 1], [2, 2], [99, 99]]))
-    >>> terms = Terms(Fraction(1), PrivacyUnit.of("record"))
+    >>> terms = Terms(Fraction(1), PrivacyUnit("record"))
     >>> private = Measurements(records, terms, SystemEntropy())
     >>> counts, variance = private.histogram(Grid(city, 2), Fraction(3, 4))
     >>> counts.shape, private.epsilon, [str(spend) for spend in private.spends]
     ((2, 2), Fraction(1, 4), ['0.75 for counts of 4 cells, in parallel'])
-
-    Notes
-    -----
-    The object is similar to OpenDP's queryables and Tumult Analytics' sessions: it holds the
-    records, answers with noise, and refuses to answer when too little epsilon is left.
     """
 
     def __init__(self, source: CountSource, terms: Terms, entropy: Entropy) -> None:
@@ -143,27 +138,17 @@ class Measurements:
         return self._terms.delta if self._terms.rho else total(self.spends).delta
 
     def inverse_scale(self, price: Fraction) -> float:
-        """Return the inverse noise scale of a count that costs ``price``, an epsilon or a rho.
-
-        For Gaussian noise, this is the inverse scale of Laplace noise of the same variance.
-        """
+        """Return the inverse noise scale of a count that costs ``price`` (see ``Terms``)."""
         return inverse_scale(self._terms.price(price), self.unit.sensitivity)
 
     def number(self, share: Fraction = N_SHARE) -> int:
-        """Return the number of records: the exact one if it is public, and a noisy one otherwise.
-
-        The first call for a noisy number spends a share of ``left``, the epsilon or rho that is
-        left. Later calls return the same number at no cost.
+        """Return the number of records, 0 or more: the exact one if public, else a noisy one.
 
         Parameters
         ----------
         share : Fraction
-            The share of ``left`` that a noisy number costs, above 0 and at most 1.
-
-        Returns
-        -------
-        int
-            The number, 0 or more. From now on, ``n`` is this number.
+            The share of ``left``, above 0 and at most 1, that the first call for a noisy number
+            costs. Later calls return the same number, which is also ``n``, at no cost.
         """
         if self._n is None:
             price = self._take("number", self.left * share)
@@ -200,7 +185,7 @@ class Measurements:
     def capped_sum(self, grid: Grid, most: int, price: Epsilon) -> int:
         """Return the noisy number of records that remain if each cell keeps at most ``most``.
 
-        Adding one record changes this number by at most 1, so the noise is that of a single count.
+        Adding one record changes this number, which may be negative, by at most 1.
 
         Parameters
         ----------
@@ -210,11 +195,6 @@ class Measurements:
             The largest number of records that a cell keeps, a public number.
         price : int, float, str, Decimal or Fraction
             The cost, at most ``left``.
-
-        Returns
-        -------
-        int
-            The noisy number, which may be negative.
         """
         paid = self._take("capped_sum", price)
         kept = int(self._histogram(grid).counts.clip(max=most).sum())
@@ -222,26 +202,9 @@ class Measurements:
         return self._count(kept, paid, what)
 
     def products(self, grid: Grid, weights: NDArray[np.int64] | sparray, epsilon: Epsilon) -> Noisy:
-        """Return the noisy weighted sums A X A^T of a grid's counts X (see ``noisy_products``).
+        """Return noisy weighted sums A X A^T of a grid's counts X, shape (r, r), and variance.
 
-        Parameters
-        ----------
-        grid : Grid
-            A grid of m by m cells.
-        weights : array of int, or sparse array of int, shape (r, m)
-            The public matrix A, with entries of at most 2**15 in absolute value.
-        epsilon : int, float, str, Decimal or Fraction
-            The cost of all sums together.
-
-        Returns
-        -------
-        Noisy
-            The sums, shape (r, r), and their variance.
-
-        Raises
-        ------
-        InputError
-            If the weights are not integers, are too large, or do not suit the grid.
+        The public integers A, shape (r, m), are at most 2**15 (see ``products.noisy_products``).
         """
         price = self._take_epsilon("products", epsilon)
         counts, sensitivity = self._histogram(grid), self.unit.sensitivity
@@ -252,22 +215,10 @@ class Measurements:
     def splits(
         self, max_depth: int, max_squares: int, epsilon: Epsilon
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the leaf squares of a private quadtree (see ``noisy_splits``).
+        """Return the depths and numbers of the leaves of a private quadtree, both of shape (c,).
 
-        Parameters
-        ----------
-        max_depth : int
-            The depth at which squares are no longer split. If the ``max_depth`` of the source of
-            records is lower, the lower depth is used.
-        max_squares : int
-            The largest number of leaf squares.
-        epsilon : int, float, str, Decimal or Fraction
-            The cost of the whole tree.
-
-        Returns
-        -------
-        depth, number : ndarray of int, shape (c,)
-            The depth of each leaf square, and its number as in ``geometry.dyadic.square_of``.
+        The numbers are those of ``geometry.dyadic.square_of``; the source limits the depth too (see
+        ``splits.noisy_splits``).
         """
         price = self._take_epsilon("splits", epsilon)
         max_depth, sensitivity = min(max_depth, self._source.max_depth), self.unit.sensitivity
@@ -280,24 +231,10 @@ class Measurements:
     def buckets(
         self, grid: Grid, along: NDArray[np.int64], longest: int, epsilon: Epsilon
     ) -> NDArray[np.int64]:
-        """Return a private partition of a line of grid cells into buckets (see ``noisy_buckets``).
+        """Return the lengths of a private partition of a line of grid cells, shape (buckets,).
 
-        Parameters
-        ----------
-        grid : Grid
-            The cells.
-        along : ndarray of int, shape (cells,)
-            The cells' flat indices in the order of the line, each once.
-        longest : int
-            The number of cells of the longest buckets, a power of four that divides the number of
-            cells.
-        epsilon : int, float, str, Decimal or Fraction
-            The cost of the partition.
-
-        Returns
-        -------
-        ndarray of int, shape (buckets,)
-            The number of cells of each bucket, in the order of the line.
+        ``along`` has the cells in the order of the line; ``longest`` is the length of the longest
+        buckets, a power of four that divides their number (see ``buckets.noisy_buckets``).
         """
         paid = self._take_epsilon("buckets", epsilon)
         counts = self._histogram(grid)
@@ -318,31 +255,11 @@ class Measurements:
         clip: float,
         epsilon: Epsilon,
     ) -> NoisyGradients:
-        """Return noisy sums of the gradients of a model's squared errors, for demonstrations only.
+        """Return noisy sums of gradients of a model's squared errors, for demonstrations only.
 
-        All sums together cost ``epsilon`` and the whole delta that may be spent.
-
-        Parameters
-        ----------
-        queries : RangeQueries
-            Public training boxes. The label of a box is its true count, divided by ``scale``.
-        scale : float
-            The number of records that a label of 1 stands for, a public number.
-        steps : int
-            The number of sums.
-        size : int
-            The number of parameters of the model, and so of components of a gradient.
-        batch : int
-            The largest number of boxes in a sum.
-        clip : float
-            The L2 norm to which the gradient of each box is clipped.
-        epsilon : int, float, str, Decimal or Fraction
-            The cost.
-
-        Returns
-        -------
-        NoisyGradients
-            The sums, one for each step.
+        A label is a box's true count divided by ``scale``. Each of ``steps`` sums has ``size``
+        components, from at most ``batch`` boxes, whose gradients are cut to the L2 norm ``clip``.
+        All sums together cost ``epsilon`` and the whole delta.
         """
         price = self._take_epsilon("gradients", epsilon)
         delta, sensitivity = self._terms.delta, 2 * batch * clip
@@ -358,10 +275,7 @@ class Measurements:
         self._counted = None
 
     def _take(self, what: str, price: Epsilon) -> Fraction | Rho:
-        """Reserve a measurement's price, and return it: an epsilon, or a Rho for Gaussian noise.
-
-        The price is reserved before records are counted. BudgetExceeded is raised if less is left.
-        """
+        """Reserve a price before records are counted; BudgetExceeded if less is left."""
         asked = epsilon_share(price)
         with self._lock:
             if not self._open:
@@ -385,10 +299,7 @@ class Measurements:
             raise InputError(f"{what}: works with Laplace noise only; release without a delta.")
 
     def _histogram(self, cells: Cells | Merged) -> Histogram:
-        """Return the exact counts of cells, and keep the counts until other cells are counted.
-
-        A later call with the same cells, or with groups of these cells, uses the counts again.
-        """
+        """Return the exact counts of cells; the last ones are kept, also for groups of them."""
         if isinstance(cells, Merged):
             return self._histogram(cells.cells).merged(cells.group)
         if self._counted is None or self._counted.partition != cells:

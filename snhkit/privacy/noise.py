@@ -35,46 +35,10 @@ _CHUNK = 65_536  # candidates drawn at a time, so that they stay in cache
 def noisy_histogram(
     histogram: Histogram, price: Epsilon | Rho, sensitivity: int, entropy: Entropy
 ) -> tuple[NDArray[np.int64], Spend]:
-    """Return the counts of a partition's cells with integer noise added, and their cost.
+    """Return the counts of a partition's cells with noise, and their cost, spent once for all.
 
-    Each record lies in one cell only, so all cells together cost ``price`` once (parallel
-    composition). A unit of privacy changes the counts by at most ``sensitivity`` in total, and so
-    also in the Euclidean norm.
-
-    Parameters
-    ----------
-    histogram : Histogram
-        The true counts, made by ``Grid.count`` or ``Partition.count``.
-    price : int, float, str, Decimal, Fraction or Rho
-        The cost of the whole histogram: an epsilon for Laplace noise, a Rho for Gaussian noise.
-    sensitivity : int
-        The largest total change of the counts when one unit of privacy is added or removed.
-    entropy : Entropy
-        The source of randomness.
-
-    Returns
-    -------
-    counts : ndarray of int64, shape of ``histogram.counts``
-        The noisy counts, each with independent noise: Laplace noise of scale ``sensitivity /
-        epsilon``, or Gaussian noise of scale ``sensitivity / sqrt(2 rho)``.
-    spend : Spend
-        The cost, with parallel composition.
-
-    Raises
-    ------
-    InputError
-        If ``histogram`` is not a Histogram, if price or sensitivity is not positive, or if the
-        scale is above 2**50.
-
-    Examples
-    --------
-    >>> from snhkit.geometry import Grid, Points, Region
-    >>> from snhkit.privacy import SystemEntropy
-    >>> city = Region.around(lat=0, lon=0, side_m=100)
-    >>> exact_counts = Grid(city, 2).count(Points(city, [[1, 1], [99, 99]]))
-    >>> counts, spend = noisy_histogram(exact_counts, Fraction(1, 5), 1, SystemEntropy())
-    >>> counts.shape, counts.dtype.name, str(spend)
-    ((2, 2), 'int64', '0.2 for counts of 4 cells, in parallel')
+    A unit of privacy changes the counts by at most ``sensitivity`` in total, so Laplace noise has
+    the scale ``sensitivity / epsilon``, and Gaussian noise ``sensitivity / sqrt(2 rho)``.
     """
     if not isinstance(histogram, Histogram):
         raise InputError(
@@ -91,39 +55,9 @@ def noisy_histogram(
 def noisy_count(
     count: int, price: Epsilon | Rho, sensitivity: int, entropy: Entropy, what: str
 ) -> tuple[int, Spend]:
-    """Return one count with integer noise added, and its cost.
+    """Return one count with noise of the scale in ``noisy_histogram``, and its cost.
 
-    Parameters
-    ----------
-    count : int
-        The true count.
-    price : int, float, str, Decimal, Fraction or Rho
-        The cost of the count: an epsilon for Laplace noise, a Rho for Gaussian noise.
-    sensitivity : int
-        The largest change of the count when one unit of privacy is added or removed.
-    entropy : Entropy
-        The source of randomness.
-    what : str
-        A description of the count for the ledger, which must not depend on private records.
-
-    Returns
-    -------
-    noisy : int
-        The count, which may be negative, with noise of the scale that ``noisy_histogram`` states.
-    spend : Spend
-        The cost.
-
-    Raises
-    ------
-    InputError
-        If price or sensitivity is not positive, or if the scale is above 2**50.
-
-    Examples
-    --------
-    >>> from snhkit.privacy import SystemEntropy
-    >>> noisy, spend = noisy_count(100, Fraction(1), 1, SystemEntropy(), "number of records")
-    >>> type(noisy).__name__, str(spend)
-    ('int', '1 for number of records')
+    ``what`` describes the count in the ledger, and must not depend on private records.
     """
     noise = _noise(1, price, sensitivity, entropy)
     return int(count) + int(noise[0]), Spend.of(price, what)
@@ -246,10 +180,7 @@ def discrete_gaussian(
 def _filled(
     shape: int | tuple[int, ...], draw: Callable[[int], NDArray[np.int64]]
 ) -> NDArray[np.int64]:
-    """Return an array filled with accepted draws; ``draw`` is called until the array is full.
-
-    ``draw`` draws a given number of candidates, and returns those that it accepts.
-    """
+    """Return an array of the candidates that ``draw`` accepts; it is called until all are there."""
     out = np.empty(shape, np.int64)
     flat, filled = out.reshape(-1), 0
     while filled < flat.size:
@@ -305,34 +236,9 @@ def _accepted_as_gaussian(
 
 
 def gaussian_for_demonstration(count: int, std: float, entropy: Entropy) -> NDArray[np.float32]:
-    """Return normal draws in floating point, for demonstrations whose results are not published.
+    """Return normal draws, shape (count,), in floating point, whose rounding can reveal values.
 
-    The rounding of floating-point noise can reveal the values that the noise should hide (see the
-    notes of ``discrete_laplace``).
-
-    Parameters
-    ----------
-    count : int
-        The number of draws.
-    std : float
-        The standard deviation.
-    entropy : Entropy
-        The source of randomness.
-
-    Returns
-    -------
-    ndarray of float32, shape (count,)
-        Independent draws.
-
-    Examples
-    --------
-    >>> from snhkit.privacy import SystemEntropy
-    >>> gaussian_for_demonstration(5, std=2.0, entropy=SystemEntropy()).shape
-    (5,)
-
-    Notes
-    -----
-    The Box-Muller transform (1958) makes two normal numbers from two uniform ones.
+    For demonstrations only. The Box-Muller transform makes two of two uniform numbers.
     """
     words = entropy.words(2 * math.ceil(count / 2)) >> np.uint64(11)
     even, turn = ((words + np.uint64(1)).astype(np.float64) * 2.0**-53).reshape(2, -1)

@@ -19,15 +19,9 @@ NO_BUDGET = "budget is missing; give the largest epsilon that all releases toget
 
 
 def ledger_of(data: str | os.PathLike[str]) -> Path:
-    """Return the path of the ledger that belongs to a file or folder of records.
+    """Return FILE.ledger for a file or folder of records, or the one beside what a link leads to.
 
-    The ledger lies beside the records, with ".ledger" added to their name. If the name is a link
-    and has no ledger beside it, the ledger beside the file that the link leads to is used.
-
-    Raises
-    ------
-    InputError
-        If there are two ledgers, one beside the link and one beside the file.
+    InputError is raised if both exist and differ.
     """
     given = Path(data) if Path(data).name else Path(data).resolve()
     beside, there = (path.with_name(path.name + ".ledger") for path in (given, given.resolve()))
@@ -42,11 +36,7 @@ def ledger_of(data: str | os.PathLike[str]) -> Path:
 
 
 def held(points: Points) -> Callable[[], PointSource | None]:
-    """Return a function that returns the points, or None when no other code uses them any more.
-
-    A ledger stores this function instead of the records, so that the records can be deleted while
-    the ledger is kept.
-    """
+    """Return a function that returns the points, or None once no other code uses them."""
     there = weakref.ref(points)
 
     def source() -> PointSource | None:
@@ -61,26 +51,9 @@ def open_ledger(
     unit: PrivacyUnit,
     budget: Budget | Epsilon | None,
 ) -> Ledger:
-    """Return the ledger of a dataset, after a check that the ledger belongs to the records.
+    """Return the ledger of a dataset: a file's, another dataset's, or a new one in memory.
 
-    Parameters
-    ----------
-    ledger : str, path or Ledger, optional
-        The path of a file, or the ledger of another dataset of the same records. By default, a new
-        ledger is kept in memory.
-    records : callable
-        A function that returns all records, including those beyond ``max_per_user``, or None if
-        the records were deleted.
-    unit : PrivacyUnit
-        The unit of privacy.
-    budget : Budget, int, float, str, Decimal or Fraction, optional
-        The budget; required for a new ledger.
-
-    Raises
-    ------
-    InputError
-        If the ledger belongs to other records, another unit or another budget, if a new ledger is
-        given no budget, or if ``ledger`` is neither a path nor a Ledger.
+    InputError is raised if it belongs to other records, another unit or budget, or lacks a budget.
     """
     if isinstance(ledger, StoredLedger):
         ledger = ledger.path

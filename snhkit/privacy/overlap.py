@@ -1,4 +1,4 @@
-"""A test of whether public points were taken from the private records."""
+"""A test of whether public points were taken from records; apart, since it looks without noise."""
 
 import math
 
@@ -16,38 +16,10 @@ _DEVIATIONS = 5  # standard deviations above the mean; exceeded by chance in 1 o
 
 
 def shares_records(source: CountSource, public: Points) -> bool:
-    """Return whether public points seem to contain copies of private records.
+    """Return whether public points seem to be copies of private records; for the owner only.
 
-    The test compares coordinates. The result depends on private records, so only the owner of the
-    records may see the result.
-
-    Parameters
-    ----------
-    source : CountSource
-        The private records.
-    public : Points
-        The points that are said to be public, in the same region.
-
-    Examples
-    --------
-    >>> from snhkit.geometry import Region
-    >>> from snhkit.privacy import PointSource
-    >>> city = Region.around(lat=0, lon=0, side_m=100)
-    >>> one, other = (np.random.default_rng(k).uniform(0, 100, (99, 2)) for k in (0, 1))
-    >>> records = PointSource(Points(city, one))
-    >>> [shares_records(records, Points(city, xy)) for xy in (one[:40], other)]
-    [True, False]
-
-    Notes
-    -----
-    The test compares the smallest squares of a quadtree, which has 2^24 squares along a side for
-    records in memory. Among the squares with exactly one public point, the test counts those that
-    also have exactly one private record. If the two datasets are independent and the number of
-    private records in a square has a Poisson distribution of mean k, a square has exactly one with
-    probability k e^-k, which is at most 1/e. This bound holds for coordinates of any density and
-    any rounding. The result is True if the test counts many more squares than the bound allows. The
-    test may miss copied records in a public dataset of fewer than 15 points, or if less than half
-    of the public points are copies.
+    Of the finest squares with one public point, those with one record are counted. By chance a
+    square has one with a probability k e^-k, at most 1/e at any density; many more are copies.
     """
     depth = source.max_depth
     held, counts = source.squares(depth)

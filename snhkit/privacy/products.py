@@ -27,51 +27,10 @@ def noisy_products(
     sensitivity: int,
     entropy: Entropy,
 ) -> tuple[NDArray[np.int64], Spend]:
-    """Return the weighted sums A X A^T of a grid's counts X with noise, and their cost.
+    """Return the sums A X A^T of a grid's counts X with noise, shape (r, r), and their cost.
 
-    A record in cell (i, j) adds ``A[a, i] * A[b, j]`` to the sum in row a and column b. One record
-    therefore changes all sums in total by at most ``column_norm(A)**2``.
-
-    Parameters
-    ----------
-    histogram : Histogram
-        The true counts X, shape (m, m), made by ``Grid.count``.
-    weights : array of int, or sparse array of int, shape (r, m)
-        The public matrix A, with entries of at most 2**15 in absolute value. The caller rounds real
-        weights to integers, and must use the rounded weights in all further computations.
-    epsilon : int, float, str, Decimal or Fraction
-        The cost of all sums together.
-    sensitivity : int
-        The largest total change of the counts when one unit of privacy is added or removed.
-    entropy : Entropy
-        The source of randomness.
-
-    Returns
-    -------
-    sums : ndarray of int64, shape (r, r)
-        The sums A X A^T, each with noise of scale ``sensitivity * column_norm(A)**2 / epsilon``.
-    spend : Spend
-        The cost of all sums.
-
-    Raises
-    ------
-    InputError
-        If ``histogram`` is not a grid's Histogram, if the weights are not integers, are all 0, are
-        above 2**15 in absolute value or have another number of columns than the grid, or if the
-        scale of the noise is above 2**50. Errors never depend on the counts.
-
-    Examples
-    --------
-    >>> from snhkit.geometry import Points, Region
-    >>> from snhkit.privacy import SystemEntropy
-    >>> city = Region.around(lat=0, lon=0, side_m=100)
-    >>> counts = Grid(city, 2).count(Points(city, [[1, 1], [99, 99]]))
-    >>> haar = np.array([[1, 1], [1, -1]])
-    >>> sums, spend = noisy_products(counts, haar, 10_000, 1, SystemEntropy())
-    >>> sums
-    array([[2, 0], [0, 2]])
-    >>> str(spend)
-    '10000 for 4 weighted sums of counts of 4 cells'
+    A record in cell (i, j) adds A[a, i] A[b, j] to the sum (a, b), so it changes all together by at
+    most ``column_norm(A)**2``. The integer weights A, shape (r, m), are public, at most 2**15.
     """
     if not isinstance(histogram, Histogram) or not isinstance(histogram.partition, Grid):
         raise InputError(
@@ -96,29 +55,7 @@ def noisy_products(
 
 
 def column_norm(weights: NDArray[np.int64] | sparray) -> int:
-    """Return the largest column sum of absolute values of an integer matrix.
-
-    Parameters
-    ----------
-    weights : array of int, or sparse array of int, shape (r, m)
-        The matrix, with entries of at most 2**15 in absolute value.
-
-    Returns
-    -------
-    int
-        The largest total change of the sums ``weights @ x`` when one element of an integer vector
-        x changes by 1.
-
-    Raises
-    ------
-    InputError
-        If the weights are not integers, are all 0, or are above 2**15 in absolute value.
-
-    Examples
-    --------
-    >>> column_norm(np.array([[1, 1, 1], [2, -3, 0]]))
-    4
-    """
+    """Return the largest column sum of absolute values of an integer matrix, shape (r, m)."""
     return int(abs(_integers(weights)).sum(axis=0).max())
 
 

@@ -62,14 +62,10 @@ class NoisyQuantile:
 
     Notes
     -----
-    The histogram of people by their number of records has one bin for each candidate, and one for
-    people with more records. A person is in one bin, so adding or removing a person with any number
-    of records changes one count by 1. Each count gets discrete Laplace noise of scale ``1 /
-    epsilon``. The chosen value is the smallest candidate that at most a share ``1 - quantile`` of
-    all people exceed, according to the noisy counts; if there is none, it is ``most``. The noisy
-    number of people with more records than a candidate is a sum of at most k noisy counts, where k
-    is the number of candidates. The noise in this sum has a standard deviation of at most
-    ``sqrt(2 k) / epsilon``, so the number of people should be much larger.
+    A person is in one bin of the histogram of people by their number of records, so discrete
+    Laplace noise of scale ``1 / epsilon`` in each count is enough. Chosen is the smallest of k
+    candidates that at most ``1 - quantile`` of all people exceed, by the noisy counts; else
+    ``most``. The noise has a standard deviation of at most ``sqrt(2 k) / epsilon`` people.
     """
 
     quantile: float
@@ -88,32 +84,14 @@ class NoisyQuantile:
         return np.append(2 ** np.arange((self.most - 1).bit_length()), self.most)
 
     def ranges(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many people have a number of records in each of k + 1 ranges, shape (k + 1,).
-
-        The k candidates separate the ranges. The first range ends with the first candidate, the
-        next range begins above this candidate and ends with the second, and so on. The last range
-        is above all candidates. The numbers of people have no noise.
-
-        Parameters
-        ----------
-        records : ndarray of int, shape (p,)
-            The number of records of each of p people, at least 1.
-        """
+        """Return the exact numbers of people between candidates, and above all, shape (k + 1,)."""
         at = np.searchsorted(self.candidates, records)
         return np.bincount(at, minlength=self.candidates.size + 1)
 
     def measure(
         self, ranges: NDArray[np.int64], entropy: Entropy
     ) -> tuple["NoisyContributions", Spend]:
-        """Return the noisy numbers of people that belong to ``ranges``, and their cost.
-
-        Parameters
-        ----------
-        ranges : ndarray of int, shape (k + 1,)
-            The true numbers of people, which the method ``ranges`` returns.
-        entropy : Entropy
-            The source of the noise.
-        """
+        """Return ``ranges`` with noise, and their cost."""
         price = epsilon_share(self.epsilon)
         noise = discrete_laplace(ranges.shape, noise_scale(price, 1), entropy)
         what = f"people by their number of records, {ranges.size} ranges"
@@ -152,40 +130,28 @@ class NoisyContributions:
     epsilon: Fraction
 
     def bound(self, quantile: float) -> int:
-        """Return the smallest candidate that is enough for a share ``quantile`` of all people.
-
-        A candidate is enough for a person with at most as many records. If no candidate is enough
-        for so many people, the largest one is returned.
-        """
+        """Return the smallest candidate that suffices for a share of people, or the last."""
         enough = self._cut <= self.people.sum() * (1 - Fraction(str(float(quantile))))
         return int(self.candidates[np.argmax(enough) if enough.any() else -1])
 
     def table(self, epsilon: Epsilon, count: float) -> "pd.DataFrame":
         """Return the estimated bias and the noise for each choice of ``max_per_user``.
 
-        The table is computed from the noisy numbers only. Each person in a range is assumed to have
-        as many records as the middle of the range. Each person above all candidates is assumed to
-        have one and a half times the largest candidate.
+        Only the noisy numbers are used. People in a range count with its middle, those above all
+        candidates with one and a half times the largest.
 
         Parameters
         ----------
         epsilon : int, float, str, Decimal or Fraction
-            The epsilon of a release. The release is assumed to make one noisy count of each cell,
-            at the cost of the whole epsilon.
+            The epsilon of a release that makes one noisy count of each cell.
         count : float
             The number of records in a typical box, for which the column ``error`` is computed.
 
         Returns
         -------
         pandas.DataFrame
-            One row for each candidate. The columns are those of ``contributions``; ``cut``, the
-            noisy number of people with more than ``max_per_user`` records; and ``dropped_std``, the
-            standard deviation of ``dropped`` due to noise.
-
-        Raises
-        ------
-        InputError
-            If an argument is out of its range.
+            One row for each candidate: the columns of ``contributions``; ``cut``, the noisy number
+            of people with more records; and ``dropped_std``, the noise in ``dropped``.
         """
         import pandas as pd
 
@@ -214,28 +180,7 @@ class NoisyContributions:
 def first_unit(
     kind: str, most: int | NoisyQuantile | None, whose: str, n_public: bool, n: object = None
 ) -> PrivacyUnit:
-    """Return the unit of privacy that a dataset's arguments describe.
-
-    A ``NoisyQuantile`` has not chosen ``max_per_user`` yet, so its largest candidate is used.
-
-    Parameters
-    ----------
-    kind : str
-        The kind of unit, as for ``PrivacyUnit``.
-    most : int, NoisyQuantile or None
-        The number of records to keep of each person, or the quantile that chooses this number.
-    whose : str
-        The word for what one user id identifies, such as "household".
-    n_public : bool
-        Whether the number of records may be published.
-    n : None
-        Any other value is refused; ``n="public"`` was the spelling of earlier versions.
-
-    Raises
-    ------
-    InputError
-        If the arguments do not describe a unit.
-    """
+    """Return the unit of a dataset's arguments; a quantile counts as its largest value."""
     if n is not None:
         raise InputError(
             "n is now n_public: write n_public=True for n='public', and leave it out for "
@@ -252,22 +197,7 @@ def first_unit(
 
 
 def buy(bound: NoisyQuantile, records: NDArray[np.int64], ledger: Ledger) -> NoisyContributions:
-    """Charge a ledger for a ``NoisyQuantile``, and return the noisy numbers that it measures.
-
-    Parameters
-    ----------
-    bound : NoisyQuantile
-        The choice of ``max_per_user``, with its cost and candidates.
-    records : ndarray of int, shape (p,)
-        The number of records of each of p people.
-    ledger : Ledger
-        The ledger of the records.
-
-    Raises
-    ------
-    BudgetExceeded
-        If the cost exceeds the budget that is left.
-    """
+    """Charge a ledger for a ``NoisyQuantile``, then measure it on the records of each person."""
     entry = ledger.charge(bound.epsilon, type(bound).__name__)
     try:
         found, spend = bound.measure(bound.ranges(records), SystemEntropy())

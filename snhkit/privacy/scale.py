@@ -11,11 +11,7 @@ __all__ = ["gaussian_scale", "inverse_scale", "noise_scale"]
 
 
 def noise_scale(epsilon: Fraction, sensitivity: int) -> Fraction:
-    """Return sensitivity / epsilon, the scale of Laplace noise, as a fraction of 64-bit integers.
-
-    A scale with too many digits is rounded up by about one part in 2**40, so the noise is never
-    smaller than epsilon requires.
-    """
+    """Return sensitivity / epsilon in 64-bit integers, if need be rounded up by 2**-40."""
     scale = whole("sensitivity", sensitivity, least=1) / epsilon
     if max(scale.numerator, scale.denominator) < MAX_PART:
         return scale
@@ -24,21 +20,14 @@ def noise_scale(epsilon: Fraction, sensitivity: int) -> Fraction:
 
 
 def gaussian_scale(price: Rho, sensitivity: int) -> Fraction:
-    """Return sensitivity / sqrt(2 rho), the scale of Gaussian noise, rounded up.
-
-    The sensitivity is measured in the Euclidean norm. The result is rounded up by about one part in
-    2**40, so the noise is never smaller than rho requires.
-    """
+    """Return sensitivity (Euclidean) / sqrt(2 rho), rounded up by about one part in 2**40."""
     square = whole("sensitivity", sensitivity, least=1) ** 2 / (2 * price.value)
     parts = _parts((square.numerator.bit_length() - square.denominator.bit_length()) // 2)
     return Fraction(math.isqrt(math.ceil(square * parts**2) - 1) + 1, parts)
 
 
 def inverse_scale(price: Fraction | Rho, sensitivity: int) -> float:
-    """Return 1 divided by the scale of the noise of a count that costs ``price``.
-
-    For a Rho, the scale is that of Laplace noise with the same variance as the Gaussian noise.
-    """
+    """Return 1 / scale of a count's noise; for a Rho, that of Laplace noise of equal variance."""
     if isinstance(price, Rho):
         return 2 * math.sqrt(price.value) / sensitivity
     return float(price / sensitivity)

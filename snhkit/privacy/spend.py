@@ -79,10 +79,9 @@ class Spend:
         )  # fmt: skip
 
     def to_list(self) -> list[str]:
-        """Return the Spend as a list of texts: epsilon, description, composition, delta and rho.
+        """Return the Spend as texts: epsilon, description, composition; delta and rho if any.
 
-        If rho is 0, the list ends with delta; if delta is 0 too, the list ends with the
-        composition. Earlier versions cannot read delta or rho, and refuse the longer lists.
+        Earlier versions refuse the longer lists, whose costs they cannot read.
         """
         parts = [str(self.epsilon), self.what, self.composition]
         if self.rho:

@@ -24,16 +24,9 @@ _LN_4 = Fraction(13863, 10000)  # rounded up
 
 @dataclass(frozen=True)
 class Lattice:
-    """The constants of PrivTree as integers, in a unit that is a small fraction of one record.
+    """PrivTree's constants as integers, in units of 1 / ``step`` records.
 
-    Parameters
-    ----------
-    step : int
-        The number of units in one record.
-    scale : int
-        The scale of the noise, in units (lambda in the PrivTree paper).
-    decay : int
-        The amount by which counts are lowered at each depth, in units (delta in the paper).
+    ``scale`` is the paper's lambda, the scale of the noise; ``decay`` is its delta.
     """
 
     step: int
@@ -42,28 +35,7 @@ class Lattice:
 
     @classmethod
     def of(cls, epsilon: Fraction, sensitivity: int) -> "Lattice":
-        """Return the constants in the smallest unit for which the noise can be drawn.
-
-        The unit is at least 2^-20 records.
-
-        Parameters
-        ----------
-        epsilon : Fraction
-            The cost of the whole tree.
-        sensitivity : int
-            The largest number of records of one unit of privacy.
-
-        Raises
-        ------
-        InputError
-            If ``sensitivity`` is not a positive integer, or ``sensitivity / epsilon`` is 2**47 or
-            more.
-
-        Examples
-        --------
-        >>> Lattice.of(Fraction(7, 3), sensitivity=1)
-        Lattice(step=1048576, scale=1048578, decay=1453644)
-        """
+        """Return the constants in the smallest unit, from 2**-20 records, with 64-bit noise."""
         sensitivity = whole("sensitivity", sensitivity, least=1)
         for bits in range(_MAX_BITS, -1, -1):
             # The 2 units added to the paper's lambda make up for rounding: see docs/privacy.md.
@@ -76,10 +48,7 @@ class Lattice:
         )
 
     def biased(self, counts: NDArray[np.int64], depth: int) -> NDArray[np.int64]:
-        """Return the biased counts of squares at one depth of the tree (the paper's b(v)).
-
-        A count is lowered by ``decay`` times the depth, but not below -``decay``.
-        """
+        """Return counts less ``decay`` times the depth, at least -``decay`` (the paper's b)."""
         return np.maximum(counts * self.step - depth * self.decay, -self.decay)
 
 
@@ -91,57 +60,11 @@ def noisy_splits(
     sensitivity: int,
     entropy: Entropy,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Spend]:
-    """Return the leaf squares of a private quadtree, whose cost does not depend on its depth.
+    """Return the depths and numbers, shape (c,), of the leaves of a private quadtree, and its cost.
 
-    The count of each square is lowered by a bias, noise is added, and the square is split if the
-    result is above 0. The bias grows with depth, so the privacy loss of a record along its path
-    from the root stays bounded. The root, which is the whole region, is always split, so the bias
-    starts at the root's quarters.
-
-    Parameters
-    ----------
-    source : CountSource
-        The records; each lies in one square of each depth.
-    max_depth : int
-        The depth at which squares are no longer split, at most ``source.max_depth``.
-    max_squares : int
-        The largest number of leaf squares. If splitting all squares of a depth would exceed this
-        number, none of them is split.
-    epsilon : int, float, str, Decimal or Fraction
-        The cost of the whole tree.
-    sensitivity : int
-        The largest number of records of one unit of privacy.
-    entropy : Entropy
-        The source of randomness.
-
-    Returns
-    -------
-    depth, number : ndarray of int, shape (c,)
-        The depth of each leaf square, and its number as in ``geometry.dyadic.square_of``.
-    spend : Spend
-        The cost.
-
-    Raises
-    ------
-    InputError
-        If epsilon or sensitivity is not positive, or ``sensitivity / epsilon`` is 2**47 or more.
-
-    Examples
-    --------
-    >>> from snhkit.geometry import Points, Region
-    >>> from snhkit.privacy import PointSource, SystemEntropy
-    >>> city = Region.around(lat=0, lon=0, side_m=100)
-    >>> crowd = PointSource(Points(city, [[1, 1]] * 9))
-    >>> depth, number, spend = noisy_splits(
-    ...     crowd, 1, 100, Fraction(10_000), 1, SystemEntropy()
-    ... )
-    >>> depth, number, str(spend)
-    (array([1, 1, 1, 1]), array([0, 1, 2, 3]), '10000 for splits of a quadtree')
-
-    Notes
-    -----
-    Zhang, Xiao and Xie, "PrivTree", SIGMOD 2016, Algorithm 2 and Theorem 3.1; docs/privacy.md has
-    the proof for integer noise.
+    A square is split if its count, less a bias that grows with depth, plus noise is above 0; the
+    root always is, a depth that would exceed ``max_squares`` never. PrivTree (Zhang, Xiao and Xie,
+    SIGMOD 2016), Algorithm 2; docs/privacy.md has the proof for integer noise.
     """
     epsilon = epsilon_share(epsilon)
     lattice = Lattice.of(epsilon, sensitivity)

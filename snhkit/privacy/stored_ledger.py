@@ -22,46 +22,11 @@ __all__ = ["StoredLedger", "read_ledger"]
 
 
 class StoredLedger(Ledger):
-    """A ledger in a file, which writes each charge to the disk before the charge takes effect.
+    """A ledger in a file: each charge is on the disk before it takes effect, for all processes.
 
-    All notebooks and processes that open the same file share one budget, also after a restart. If a
-    process is killed while a charge is open, the charge stays spent.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file, which is created if it is missing. A second file, with ``.key`` added to its name,
-        holds the secret key of the records' fingerprint. Keep both with the private records.
-    records : CountSource
-        All private records, including those beyond ``max_per_user``. A ledger that was made for
-        other records is refused.
-    unit : PrivacyUnit
-        The unit of privacy, the same at every opening. If the number of records is private,
-        ``max_per_user`` may differ between openings, because it then has no effect on which
-        datasets are neighbours.
-    budget : Budget, int, float, str, Decimal or Fraction, optional
-        The largest epsilon that all charges together may reach; required for a new file. For an
-        existing file, leave it out or give the same budget.
-
-    Raises
-    ------
-    InputError
-        If the file belongs to other records, another unit or another budget, if it was changed or
-        damaged, if it cannot be read or written, or if a new file is given no budget.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from snhkit.geometry import Points, Region
-    >>> from snhkit.privacy import PointSource
-    >>> city = Region.around(lat=0, lon=0, side_m=100)
-    >>> records = PointSource(Points(city, [[1, 1], [2, 2]]))
-    >>> unit = PrivacyUnit.of("record")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "trips.ledger"
-    ...     entry = StoredLedger(file, records, unit, budget=1).charge(0.2, "UG")
-    ...     print(StoredLedger(file, records, unit).summary)
-    Privacy budget: epsilon 1, spent 0.2, left 0.8
+    FILE.key holds the secret key of the records' fingerprint; ``records`` are all of them, also
+    those beyond ``max_per_user``. InputError is raised if the file has other records, another unit
+    or budget, was changed, or is new and gets no budget.
     """
 
     def __init__(
@@ -169,7 +134,7 @@ def _replayed(
 ) -> tuple[tuple[Entry, ...], tuple[dict[str, Any], ...], tuple[Entry, ...]]:
     """Return the entries of complete lines, the events of the tail, and the entries of both.
 
-    ``events`` are the last ones of the journal, and ``written`` the entries of those before.
+    ``events`` are the journal's last, and ``written`` the entries of those before.
     """
     first = journal.line - len(events) + 1
     written = replayed(events, written, budget, rho, journal.path, first)
@@ -202,17 +167,10 @@ def _told(journal: Journal, rest: tuple[dict[str, Any], ...]) -> str:
 def read_ledger(path: str | os.PathLike[str]) -> Ledger:
     """Return a copy of the ledger in a file, for inspection without the private records.
 
-    Charges to the copy do not change the file.
-
     Parameters
     ----------
     path : str or Path
-        A file that ``PrivateDataset(..., ledger=path)`` made.
-
-    Returns
-    -------
-    Ledger
-        The copy, in memory.
+        A file that ``PrivateDataset(..., ledger=path)`` made; charges to the copy do not change it.
 
     Raises
     ------
@@ -222,15 +180,12 @@ def read_ledger(path: str | os.PathLike[str]) -> Ledger:
     Examples
     --------
     >>> import tempfile
-    >>> from snhkit.geometry import Points, Region
-    >>> from snhkit.privacy import PointSource
-    >>> city = Region.around(lat=0, lon=0, side_m=100)
-    >>> records = PointSource(Points(city, [[1, 1], [2, 2]]))
+    >>> import snhkit as snh
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "trips.ledger"
-    ...     entry = StoredLedger(file, records, PrivacyUnit.of("record"), 1).charge(0.2, "UG")
-    ...     print(read_ledger(file).summary)
-    Privacy budget: epsilon 1, spent 0.2, left 0.8
+    ...     given = {"budget": 1, "unit": "record", "ledger": Path(folder) / "trips.ledger"}
+    ...     data = snh.PrivateDataset(snh.synthetic_points("fargo", 99), **given)
+    ...     print(read_ledger(data.ledger.path).summary)
+    Privacy budget: epsilon 1, spent 0, left 1
     """
     journal = Journal(path)
     events = journal.read()

@@ -36,7 +36,7 @@ class Terms:
 
     Examples
     --------
-    >>> Terms(Fraction(1), PrivacyUnit.of("user", max_per_user=5)).record_epsilon
+    >>> Terms(Fraction(1), PrivacyUnit("user", max_per_user=5)).record_epsilon
     0.2
     """
 
@@ -49,20 +49,12 @@ class Terms:
 
     @property
     def record_epsilon(self) -> float:
-        """The inverse noise scale of a count that costs the whole epsilon or rho.
-
-        With Laplace noise, this is epsilon divided by the sensitivity. With Gaussian noise, it is
-        the inverse scale of Laplace noise with the same variance.
-        """
+        """The inverse noise scale of a count that costs all (see ``scale.inverse_scale``)."""
         return inverse_scale(self.price(self.rho or self.epsilon), self.unit.sensitivity)
 
     @property
     def exponent(self) -> int:
-        """The exponent e such that the noise variance of a count is proportional to cost^-e.
-
-        The exponent is 2 for Laplace noise, whose cost is an epsilon, and 1 for Gaussian noise,
-        whose cost is a rho.
-        """
+        """The e with which a count's noise variance is as cost^-e: 2, or 1 for Gaussian noise."""
         return 1 if self.rho else 2
 
     def price(self, amount: Fraction) -> Fraction | Rho:

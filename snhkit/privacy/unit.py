@@ -98,29 +98,6 @@ class PrivacyUnit:
             raise InputError(f"n_public must be true or false, not {self.n_public!r}.")
 
     @classmethod
-    def of(cls, unit: str, max_per_user: int | None = None) -> "PrivacyUnit":
-        """Return the unit that the arguments of ``PrivateDataset`` describe.
-
-        Parameters
-        ----------
-        unit : str
-            The kind, such as "record", "user" or "user-day".
-        max_per_user : int, optional
-            The largest number of records of a person, or of a person in a window, that are kept.
-
-        Returns
-        -------
-        PrivacyUnit
-            The unit.
-
-        Raises
-        ------
-        InputError
-            If the arguments do not describe a unit (see ``PrivacyUnit``).
-        """
-        return cls(unit, max_per_user)
-
-    @classmethod
     def restore(cls, values: Mapping[str, Any]) -> "PrivacyUnit":
         """Return the unit from values of ``to_dict`` in a file, after a check of the values."""
         unknown = sorted(set(values) - {"kind", "max_per_user", "whose", "n_public"})
@@ -210,37 +187,19 @@ class PrivacyUnit:
     def neighbours_epsilon(
         self, epsilon: Fraction, delta: Fraction = _NONE, rho: Fraction = _NONE
     ) -> Fraction:
-        """Return the epsilon of a charge for neighbouring datasets.
+        """Return the epsilon for neighbours of a charge, which is for adding or removing a unit.
 
-        If ``rho`` is positive, the returned epsilon holds together with ``delta``.
-
-        Parameters
-        ----------
-        epsilon, delta, rho : Fraction
-            The cost for adding or removing one unit, as charged to the ledger. A positive ``rho``
-            is the cost of Gaussian noise.
-
-        Notes
-        -----
-        If the number of records is public, neighbouring datasets differ by the replacement of one
-        unit. The Euclidean norm of the change in the counts of disjoint cells is then at most
-        sqrt(2) times that of adding or removing a unit, so rho is doubled. Without a rho, epsilon
-        is doubled.
+        Where n is public, neighbours differ by a replacement: epsilon is doubled, or rho, since the
+        Euclidean norm of the change grows by sqrt(2). With a rho, the epsilon holds with ``delta``.
         """
         if rho and self.n_public:
             return epsilon_of(2 * rho, delta)
         return epsilon if rho else self.factor * epsilon
 
     def promise(self, epsilon: Fraction, delta: Fraction = _NONE, rho: Fraction = _NONE) -> str:
-        """Return a sentence that states the hidden unit of privacy, and epsilon.
+        """Return a sentence that states the hidden unit of privacy, and epsilon for neighbours.
 
-        The epsilon in the sentence is that for two neighbouring datasets.
-
-        Parameters
-        ----------
-        epsilon, delta, rho : Fraction
-            The cost for adding or removing one unit, as charged to the ledger. If ``rho`` is
-            positive, the noise is Gaussian, and ``epsilon`` and ``delta`` follow from ``rho``.
+        The costs are those charged to the ledger for adding or removing one unit.
         """
         told = f"epsilon = {written(self.neighbours_epsilon(epsilon, delta, rho))}"
         if rho:
@@ -254,37 +213,9 @@ class PrivacyUnit:
         return f"{told}, hides {self.sentence}{'; n is public' if self.n_public else ''}"
 
     def bound(self, points: Points, entropy: Entropy) -> Points:
-        """Return the points, with at most ``max_per_user`` records of each unit of privacy.
+        """Return at most ``max_per_user`` records of each unit, chosen at random, in their order.
 
-        The choice of records is uniformly random (see ``kept_records``), and their order stays the
-        same.
-
-        Parameters
-        ----------
-        points : Points
-            The records, with user identifiers unless the unit is "record", and with days if the
-            unit has windows of days.
-        entropy : Entropy
-            The source of the random choice.
-
-        Returns
-        -------
-        Points
-            The records that are kept; all of them for the unit "record".
-
-        Raises
-        ------
-        InputError
-            If the points have no user identifiers or no days although the unit needs them.
-
-        Examples
-        --------
-        >>> from snhkit.geometry import Region
-        >>> from snhkit.privacy import SystemEntropy
-        >>> city = Region.around(lat=0, lon=0, side_m=100)
-        >>> points = Points(city, [[1, 1], [2, 2], [3, 3]], user=[8, 9, 8])
-        >>> PrivacyUnit.of("user", max_per_user=1).bound(points, SystemEntropy()).user
-        array([..., ...])
+        InputError is raised if the unit needs users or days that the points do not have.
         """
         if self.max_per_user is None:
             return points
@@ -293,13 +224,7 @@ class PrivacyUnit:
         return Points(points.region, points.xy[kept], points.user[kept], time)  # pyright: ignore
 
     def owners(self, points: Points) -> NDArray[np.int64]:
-        """Return the index, from 0, of the unit of privacy of each record, shape (n,).
-
-        Raises
-        ------
-        InputError
-            If the points have no user identifiers or no days although the unit needs them.
-        """
+        """Return the index, from 0, of each record's unit of privacy, shape (n,)."""
         if points.user is None:
             raise InputError(
                 f"unit={self.kind!r} needs the user of each record, and these points have none: "

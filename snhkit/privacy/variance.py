@@ -14,22 +14,14 @@ __all__ = ["Noisy", "noise_variance"]
 
 
 class Noisy(NamedTuple):
-    """Noisy counts or weighted sums of counts, and the variance of their noise.
-
-    Parameters
-    ----------
-    values : ndarray of int64
-        The noisy numbers, each with independent noise.
-    variance : float
-        The variance of the noise in each number, which is public, in squared records.
-    """
+    """Noisy numbers with independent noise, and its public variance, in squared records."""
 
     values: NDArray[np.int64]
     variance: float
 
 
 def noise_variance(price: Fraction | Rho, sensitivity: int) -> float:
-    """Return the variance of the noise in each count of ``noisy_histogram`` or ``noisy_count``.
+    """Return the variance of the noise in a count, in squared records.
 
     Parameters
     ----------
@@ -38,11 +30,6 @@ def noise_variance(price: Fraction | Rho, sensitivity: int) -> float:
     sensitivity : int
         The largest total change of the counts when one unit of privacy is added or removed.
 
-    Returns
-    -------
-    float
-        The variance, in squared records.
-
     Examples
     --------
     >>> noise_variance(Fraction(1, 10), sensitivity=1)
@@ -50,10 +37,9 @@ def noise_variance(price: Fraction | Rho, sensitivity: int) -> float:
 
     Notes
     -----
-    The discrete Laplace distribution of scale s = sensitivity / epsilon has the variance
-    2 e^(-1/s) / (1 - e^(-1/s))^2, which is nearly 2 s^2 - 1/6. The variance of the discrete
-    Gaussian distribution of scale s = sensitivity / sqrt(2 rho) is s^2, up to rounding errors, if s
-    is 3 or more. For a smaller s, the variance is computed as a sum over the integers.
+    Discrete Laplace noise of scale s has the variance 2 e^(-1/s) / (1 - e^(-1/s))^2, nearly 2 s^2 -
+    1/6. That of discrete Gaussian noise is s^2, up to rounding errors, from s = 3 on; below, it is
+    computed as a sum over the integers.
     """
     if isinstance(price, Rho):
         scale = float(gaussian_scale(price, sensitivity))

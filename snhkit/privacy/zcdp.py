@@ -17,17 +17,7 @@ _ERROR = 1e-11  # far above the relative error of the floating-point arithmetic
 
 @dataclass(frozen=True)
 class Rho:
-    """The cost of a measurement with Gaussian noise, in zCDP.
-
-    Parameters
-    ----------
-    value : Fraction
-        The value of rho, greater than 0. The values of several measurements add up.
-
-    Raises
-    ------
-    InputError
-        If the value is not a positive Fraction.
+    """The cost of a measurement with Gaussian noise, in zCDP: a Fraction greater than 0.
 
     Examples
     --------
@@ -127,28 +117,7 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
 
 
 def pure_rho(epsilon: Fraction) -> Fraction:
-    """Return the rho of zCDP that an epsilon-differentially private result costs.
-
-    Parameters
-    ----------
-    epsilon : Fraction
-        The epsilon of the result.
-
-    Returns
-    -------
-    Fraction
-        Half of the square of epsilon.
-
-    Examples
-    --------
-    >>> pure_rho(Fraction(1, 2))
-    Fraction(1, 8)
-
-    Notes
-    -----
-    Bun and Steinke, "Concentrated Differential Privacy: Simplifications, Extensions, and Lower
-    Bounds", TCC 2016, Proposition 1.4.
-    """
+    """Return epsilon**2 / 2, which pure epsilon costs (Bun and Steinke 2016, Prop. 1.4)."""
     return epsilon**2 / 2
 
 

@@ -20,8 +20,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from snhkit.errors import InputError, ReleaseFileError
-from snhkit.privacy import Cost, Spend, total
+from snhkit.privacy import Spend, total
 from snhkit.privacy.budget import fraction
+from snhkit.privacy.spend import Cost
 from snhkit.privacy.zcdp import rho_of
 
 __all__ = ["check_arrays", "check_format", "check_header", "check_numbers", "encode", "read"]

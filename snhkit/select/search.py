@@ -127,7 +127,7 @@ class Exam:
 
     def terms(self, experiment: Experiment) -> Terms:
         """Return the terms of a release: a record as unit, n public, and the points public too."""
-        unit = PrivacyUnit.of("record")
+        unit = PrivacyUnit("record")
         return Terms(exact(experiment.epsilon), unit, len(self.points), self.points)
 
     def error(self, builder: Builder, experiment: Experiment, seed: int) -> float:

@@ -238,7 +238,7 @@ def explore_app(file: OwnFile | None = None, *, opens_files: bool = True) -> App
     On a server that visitors share, ``opens_files`` is False: files of the machine cannot be opened
     then, and methods whose builds take many minutes are not offered.
     """
-    unit = PrivacyUnit.of("record")
+    unit = PrivacyUnit("record")
     controls = Controls(_CITY, _N, unit, DEFAULT_EPSILON, DEFAULT_METHODS, DEFAULT_SIZES_M)
     if not opens_files:
         controls.withhold_slow()

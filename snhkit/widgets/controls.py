@@ -161,7 +161,7 @@ class Controls(w.VBox):
     def unit_chosen(self) -> PrivacyUnit:
         """The chosen unit of privacy."""
         user = self.unit.value == "user"
-        return PrivacyUnit.of(str(self.unit.value), int(self.most.value) if user else None)
+        return PrivacyUnit(str(self.unit.value), int(self.most.value) if user else None)
 
     @property
     def chosen(self) -> list[str]:

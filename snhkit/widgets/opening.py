@@ -142,7 +142,7 @@ def explore(
     n = whole("n", n, 1)
     height = None if height is None else whole("height", height, 100)
     epsilon = float(exact(epsilon))
-    hidden = PrivacyUnit.of(unit, max_per_user)
+    hidden = PrivacyUnit(unit, max_per_user)
     map_of = partial(base_map, tiles=tiles, attr=attr)
     if points is None:
         for name, given in (("public", public), ("region", region), ("ledger", ledger)):

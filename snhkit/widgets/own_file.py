@@ -109,7 +109,7 @@ class OwnFile:
     @property
     def unit(self) -> PrivacyUnit:
         """The unit of privacy."""
-        return PrivacyUnit.of("user" if self.max_per_user else "record", self.max_per_user)
+        return PrivacyUnit("user" if self.max_per_user else "record", self.max_per_user)
 
     @property
     def source(self) -> str:

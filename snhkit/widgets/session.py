@@ -252,7 +252,7 @@ def owned(
             raise InputError("explore: the dataset has a budget already; leave out budget.")
         if ledger is not None:
             raise InputError("explore: the dataset has a ledger already; leave out ledger.")
-        if unit != PrivacyUnit.of("record"):
+        if unit != PrivacyUnit("record"):
             raise InputError("explore: the dataset has a unit already; leave out unit.")
         return Session(title, about, records, public)
     if budget is None and (ledger is None or not Path(ledger).exists()):

@@ -21,7 +21,7 @@ def epsilon_in_words(epsilon: float, unit: PrivacyUnit) -> str:
 
     Examples
     --------
-    >>> print(epsilon_in_words(0.2, PrivacyUnit.of("record")))
+    >>> print(epsilon_in_words(0.2, PrivacyUnit("record")))
     Strong protection of one record added or removed: no outcome is more than 1.22 times as
     likely with it as without. A single noisy count is off by about 5 records.
     """

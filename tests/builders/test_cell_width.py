@@ -31,7 +31,7 @@ def points(seed: int, n: int = 5_000) -> Points:
 
 
 def measured(records: Points, epsilon, m: int = 1, n=None, public=None) -> Measurements:
-    unit = PrivacyUnit.of("record") if m == 1 else PrivacyUnit.of("user", m)
+    unit = PrivacyUnit("record") if m == 1 else PrivacyUnit("user", m)
     terms = Terms(Fraction(epsilon), unit, n, public)
     return Measurements(PointSource(records), terms, SystemEntropy())
 

@@ -9,7 +9,7 @@ from snhkit.builders import HDMM
 from snhkit.builders.hdmm import covariance, least_squares
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
-from snhkit.privacy import column_norm
+from snhkit.privacy.products import column_norm
 
 TOWN = Region.around(lat=45, lon=7, side_m=13_200)
 

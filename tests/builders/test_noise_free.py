@@ -79,7 +79,7 @@ class TestTheRules:
     def test_a_region_too_large_for_narrow_cells_gets_the_finest_grid(self):
         """The width is limited without an error, because n may already have been bought."""
         country = Region.around(lat=45, lon=7, side_m=200_000)
-        terms = Terms(Fraction(EPSILON), PrivacyUnit.of("record"), n=10**6)
+        terms = Terms(Fraction(EPSILON), PrivacyUnit("record"), n=10**6)
         nobody = PointSource(Points(country, []))
         grid = chosen_grid(Measurements(nobody, terms, SystemEntropy()), None)
         assert grid.m == MAX_CELLS_PER_SIDE

@@ -8,7 +8,7 @@ from snhkit.builders import Privelet
 from snhkit.builders.privelet import haar_matrix, inverted
 from snhkit.errors import InputError
 from snhkit.geometry import Grid
-from snhkit.privacy import column_norm
+from snhkit.privacy.products import column_norm
 
 
 def weighted_coefficients(counts: np.ndarray) -> list[float]:

@@ -80,7 +80,7 @@ def test_somebodys_files_are_named_and_their_place_and_unit_are_exact(tmp_path, 
     source = from_files(region, "records.csv", [("user", "user")], "public.csv")
     told = run(code(source, data, {}, []))
     assert told["region"] == region
-    assert told["data"].unit == PrivacyUnit.of("user", 3)
+    assert told["data"].unit == PrivacyUnit("user", 3)
     with pytest.raises(InputError, match="number of records is private"):
         _ = told["data"].n
     assert len(told["public"]) == 1

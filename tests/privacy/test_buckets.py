@@ -11,8 +11,8 @@ from scipy.stats import binomtest, dlaplace
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
-from snhkit.privacy import Spend, SystemEntropy, noisy_buckets
-from snhkit.privacy.buckets import deviations
+from snhkit.privacy import Spend, SystemEntropy
+from snhkit.privacy.buckets import deviations, noisy_buckets
 from snhkit.privacy.splits import Lattice
 
 CITY = Region.around(lat=0, lon=0, side_m=4)

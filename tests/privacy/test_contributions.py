@@ -20,7 +20,7 @@ def test_what_is_dropped_is_what_bounding_drops(kind):
     public = points(rng.zipf(1.5, 500) % 50, rng.integers(0, 20, 500))
     table = contributions(public, kind, epsilon=1, count=100)
     for most, dropped in zip(table["max_per_user"], table["dropped"], strict=True):
-        kept = PrivacyUnit.of(kind, int(most)).bound(public, SystemEntropy())
+        kept = PrivacyUnit(kind, int(most)).bound(public, SystemEntropy())
         assert dropped == pytest.approx(1 - len(kept) / 500)
     assert table["dropped"].iloc[-1] == 0
 

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from snhkit.errors import InputError, LedgerWarning
 from snhkit.geometry import Points, Region
-from snhkit.privacy import Budget, PointSource, PrivacyUnit, Spend, StoredLedger, read_ledger
+from snhkit.privacy import Budget, PointSource, PrivacyUnit, Spend, read_ledger
 from snhkit.privacy.events import torn_charge
+from snhkit.privacy.stored_ledger import StoredLedger
 
 RECORDS = PointSource(Points(Region.around(lat=0, lon=0, side_m=100), [[1, 1]]))
-UNIT = PrivacyUnit.of("record")
+UNIT = PrivacyUnit("record")
 GAUSSIAN = Budget(1, delta="1e-6")
 
 

@@ -20,9 +20,8 @@ from snhkit.privacy import (
     epsilon_lower_bound,
     epsilon_of,
     noise_variance,
-    noisy_count,
-    noisy_histogram,
 )
+from snhkit.privacy.noise import noisy_count, noisy_histogram
 from snhkit.privacy.scale import gaussian_scale, inverse_scale
 
 FALSE_ALARM = 1e-8

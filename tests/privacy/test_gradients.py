@@ -13,16 +13,15 @@ from scipy.special import log_ndtr
 from scipy.stats import chi2, kstest
 
 from snhkit.errors import BudgetExceeded, InputError
-from snhkit.privacy import (
+from snhkit.privacy import ReplayableEntropy, Spend, SystemEntropy
+from snhkit.privacy.gradients import (
     NoisyGradients,
-    ReplayableEntropy,
-    Spend,
-    SystemEntropy,
-    gaussian_for_demonstration,
+    clipped_sum,
     gradient_noise,
+    noise_multiplier,
     noisy_gradient,
 )
-from snhkit.privacy.gradients import clipped_sum, noise_multiplier
+from snhkit.privacy.noise import gaussian_for_demonstration
 
 MILLIONTH = Fraction(1, 10**6)
 FALSE_ALARM = 1e-7

@@ -27,7 +27,7 @@ DELTA = Fraction(1, 10**6)
 
 
 def measured(epsilon=HUGE, n=None, unit=("record",), entropy=None, xy=XY) -> Measurements:
-    terms = Terms(Fraction(epsilon), PrivacyUnit.of(*unit), n, delta=DELTA)
+    terms = Terms(Fraction(epsilon), PrivacyUnit(*unit), n, delta=DELTA)
     return Measurements(PointSource(Points(CITY, xy)), terms, entropy or SystemEntropy())
 
 

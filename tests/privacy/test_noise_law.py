@@ -11,14 +11,8 @@ import pytest
 from scipy.stats import binomtest, chi2_contingency, norm
 
 from snhkit.geometry import Grid, Histogram, Points, Region
-from snhkit.privacy import (
-    ReplayableEntropy,
-    SystemEntropy,
-    discrete_gaussian,
-    discrete_laplace,
-    noisy_count,
-    noisy_histogram,
-)
+from snhkit.privacy import ReplayableEntropy, SystemEntropy, discrete_gaussian, discrete_laplace
+from snhkit.privacy.noise import noisy_count, noisy_histogram
 
 FALSE_ALARM = 1e-7
 DRAWS = 200_000

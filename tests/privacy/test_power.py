@@ -17,10 +17,11 @@ import pytest
 from snhkit.errors import InputError
 from snhkit.files import write_whole
 from snhkit.geometry import Points, Region
-from snhkit.privacy import PointSource, PrivacyUnit, StoredLedger, read_ledger
+from snhkit.privacy import PointSource, PrivacyUnit, read_ledger
+from snhkit.privacy.stored_ledger import StoredLedger
 
 RECORDS = PointSource(Points(Region.around(lat=0, lon=0, side_m=100), [[1, 1]]))
-UNIT = PrivacyUnit.of("record")
+UNIT = PrivacyUnit("record")
 
 
 class Disk:

@@ -8,7 +8,8 @@ from scipy.stats import dlaplace, kstest
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Histogram, Partition, Points, Region
-from snhkit.privacy import ReplayableEntropy, SystemEntropy, column_norm, noisy_products
+from snhkit.privacy import ReplayableEntropy, SystemEntropy
+from snhkit.privacy.products import column_norm, noisy_products
 
 CITY = Region.around(lat=0, lon=0, side_m=8)
 FALSE_ALARM = 1e-7

@@ -10,8 +10,8 @@ from scipy.stats import binomtest, dlaplace
 from snhkit.errors import InputError
 from snhkit.geometry import Partition, Points, Region
 from snhkit.geometry.dyadic import square_of, squares_at
-from snhkit.privacy import PointSource, Spend, SystemEntropy, noisy_splits
-from snhkit.privacy.splits import Lattice
+from snhkit.privacy import PointSource, Spend, SystemEntropy
+from snhkit.privacy.splits import Lattice, noisy_splits
 
 CITY = Region.around(lat=0, lon=0, side_m=8)
 FALSE_ALARM = 1e-7

@@ -13,7 +13,8 @@ import pytest
 import snhkit as snh
 from snhkit.errors import BudgetExceeded, InputError
 from snhkit.geometry import Points, Region
-from snhkit.privacy import Budget, PointSource, PrivacyUnit, StoredLedger, read_ledger
+from snhkit.privacy import Budget, PointSource, PrivacyUnit, read_ledger
+from snhkit.privacy.stored_ledger import StoredLedger
 
 UNIT = PrivacyUnit("record")
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "ledger.py"

@@ -22,7 +22,7 @@ def records_of(users) -> Points:
 
 
 def test_the_unit_record():
-    unit = PrivacyUnit.of("record")
+    unit = PrivacyUnit("record")
     assert (unit.kind, unit.sensitivity) == ("record", 1)
     assert unit.sentence == "one record added or removed"
     points = records_of([1, 1])
@@ -31,7 +31,7 @@ def test_the_unit_record():
 
 
 def test_the_unit_user():
-    unit = PrivacyUnit.of("user", max_per_user=np.int64(10))
+    unit = PrivacyUnit("user", max_per_user=np.int64(10))
     assert (unit.kind, unit.sensitivity) == ("user", 10)
     assert unit.sentence == "all (at most 10) records of one person"
     assert unit == PrivacyUnit("user", 10)
@@ -50,18 +50,18 @@ def test_the_unit_user():
 )
 def test_incomplete_units_are_refused(unit, most, message):
     with pytest.raises(InputError, match=message):
-        PrivacyUnit.of(unit, most)
+        PrivacyUnit(unit, most)
 
 
 def test_points_without_users_are_refused():
     with pytest.raises(InputError, match=r"read them with their user column.*unit='record'"):
-        PrivacyUnit.of("user", 2).bound(Points(CITY, [[1, 1]]), SystemEntropy())
+        PrivacyUnit("user", 2).bound(Points(CITY, [[1, 1]]), SystemEntropy())
 
 
 @given(st.lists(st.integers(-3, 9), max_size=60), st.integers(1, 5))
 def test_each_user_keeps_at_most_max_per_user_records(users, most):
     points = records_of(np.array(users, np.int64))
-    kept = PrivacyUnit.of("user", most).bound(points, SystemEntropy())
+    kept = PrivacyUnit("user", most).bound(points, SystemEntropy())
     assert kept.user is not None
     assert kept.region == CITY
     for user in set(users):
@@ -75,7 +75,7 @@ def test_each_user_keeps_at_most_max_per_user_records(users, most):
 def test_all_choices_of_a_users_records_are_equally_probable():
     # 60,000 users keep 2 of 5 records: ten choices.
     people, each = 60_000, 5
-    kept = PrivacyUnit.of("user", 2).bound(
+    kept = PrivacyUnit("user", 2).bound(
         records_of(np.tile(np.arange(people), each)), SystemEntropy()
     )
     assert kept.user is not None
@@ -87,7 +87,7 @@ def test_all_choices_of_a_users_records_are_equally_probable():
 
 
 def test_only_a_seed_repeats_the_choice():
-    points, unit = records_of(np.zeros(1_000, int)), PrivacyUnit.of("user", 10)
+    points, unit = records_of(np.zeros(1_000, int)), PrivacyUnit("user", 10)
     one, two = (unit.bound(points, SystemEntropy()).xy for _ in range(2))
     assert (one != two).any()
     one, two = (unit.bound(points, ReplayableEntropy(1)).xy for _ in range(2))
@@ -149,7 +149,7 @@ class TestWindows:
         ],
     )
     def test_names(self, kind, days, name):
-        unit = PrivacyUnit.of(kind, 2)
+        unit = PrivacyUnit(kind, 2)
         assert (unit.kind, unit.window_days, unit.sensitivity) == (name, days, 2)
         assert PrivacyUnit.restore(unit.to_dict()) == unit
 
@@ -161,7 +161,7 @@ class TestWindows:
     def test_weeks_begin_on_monday(self):
         """1970-01-01 was a Thursday; the Monday after was day 4."""
         points = Points(CITY, np.ones((4, 2)), user=[1] * 4, time=np.array([-4, -3, 3, 4]) * 86_400)
-        assert PrivacyUnit.of("user-week", 1).owners(points).tolist() == [0, 1, 1, 2]
+        assert PrivacyUnit("user-week", 1).owners(points).tolist() == [0, 1, 1, 2]
 
     @given(
         st.lists(st.tuples(st.integers(0, 3), st.integers(-20, 20)), max_size=60),
@@ -172,7 +172,7 @@ class TestWindows:
         users, days = np.array(rows, int).reshape(-1, 2).T
         x = np.arange(len(users)) / 10
         points = Points(CITY, np.stack([x, x], axis=1), user=users, time=days * 86_400)
-        unit = PrivacyUnit.of(kind, most)
+        unit = PrivacyUnit(kind, most)
         kept = unit.bound(points, ReplayableEntropy(1))
         width = unit.window_days
         before = Counter(zip(users.tolist(), ((days + 3) // width).tolist(), strict=True))
@@ -185,7 +185,7 @@ class TestWindows:
     def test_days_must_be_known(self):
         points = Points(CITY, [[1, 1]], user=[1])
         with pytest.raises(InputError, match=r"time column \(time='COLUMN'\).*unit='user'"):
-            PrivacyUnit.of("user-day", 2).bound(points, SystemEntropy())
+            PrivacyUnit("user-day", 2).bound(points, SystemEntropy())
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from snhkit.errors import InputError
-from snhkit.privacy import Rho, epsilon_of, pure_rho, rho_of
+from snhkit.privacy import Rho, epsilon_of, rho_of
+from snhkit.privacy.zcdp import pure_rho
 
 DELTA = Fraction(1, 10**6)
 epsilons = st.fractions(min_value=Fraction(1, 1000), max_value=40, max_denominator=10**6)

@@ -44,7 +44,7 @@ def patient(monkeypatch):
 
 @pytest.fixture
 def session():
-    return synthetic("fargo", 1_000, 1, PrivacyUnit.of("record"))
+    return synthetic("fargo", 1_000, 1, PrivacyUnit("record"))
 
 
 def order(session, *methods):

@@ -266,7 +266,7 @@ def test_what_is_hidden_can_be_chosen_until_something_was_spent(fargo):
     assert fargo.releases[UG].unit.max_per_user == 4
     assert "cannot be changed after the first build" in text_of(fargo)
     with pytest.raises(InputError, match="cannot be changed"):
-        fargo._session.under(PrivacyUnit.of("record"))
+        fargo._session.under(PrivacyUnit("record"))
 
 
 def test_a_data_set_keeps_its_own_unit_and_ledger():

@@ -13,11 +13,11 @@ def test_messages_are_text():
 @pytest.mark.parametrize(
     ("epsilon", "unit", "says"),
     [
-        (0.05, PrivacyUnit.of("record"), ("Very strong", "1.05 times", "about 20 records")),
-        (1, PrivacyUnit.of("record"), ("about 1 record.",)),
-        (5, PrivacyUnit.of("record"), ("Weak", "148 times", "about 0.2 records")),
-        (10, PrivacyUnit.of("record"), ("Weak", "22,026 times", "about 0.1 records")),
-        (0.5, PrivacyUnit.of("user", 4), ("Strong", "of one person", "about 8 records")),
+        (0.05, PrivacyUnit("record"), ("Very strong", "1.05 times", "about 20 records")),
+        (1, PrivacyUnit("record"), ("about 1 record.",)),
+        (5, PrivacyUnit("record"), ("Weak", "148 times", "about 0.2 records")),
+        (10, PrivacyUnit("record"), ("Weak", "22,026 times", "about 0.1 records")),
+        (0.5, PrivacyUnit("user", 4), ("Strong", "of one person", "about 8 records")),
     ],
 )
 def test_epsilon_in_words(epsilon, unit, says):

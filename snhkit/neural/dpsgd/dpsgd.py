@@ -22,7 +22,8 @@ from snhkit.geometry import Grid, RangeQueries, Region
 from snhkit.neural.dpsgd.network_model import INPUTS, NetworkModel, described, refuse_large
 from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.network import Params, parameter_count
-from snhkit.privacy import Epsilon, Measurements, NoisyGradients, Terms, exact
+from snhkit.privacy import Epsilon, Measurements, Terms, exact
+from snhkit.privacy.gradients import NoisyGradients
 from snhkit.release import Release
 
 __all__ = ["DPSGD", "descend"]

@@ -21,7 +21,7 @@ CITY = Region.around(lat=45, lon=7, side_m=4_800)
 
 
 def measured(records, epsilon, n=1_000, entropy=None, **unit) -> Measurements:
-    kind = PrivacyUnit.of(**(unit or {"unit": "record"}))
+    kind = PrivacyUnit(**(unit or {"unit": "record"}))
     terms = Terms(Fraction(epsilon), kind, n)
     return Measurements(PointSource(records), terms, entropy or ReplayableEntropy(3))
 

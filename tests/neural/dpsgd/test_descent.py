@@ -7,7 +7,7 @@ import pytest
 from snhkit.neural import MLP
 from snhkit.neural.dpsgd.dpsgd import descend
 from snhkit.neural.networks.network import parameter_count
-from snhkit.privacy import NoisyGradients
+from snhkit.privacy.gradients import NoisyGradients
 
 NETWORK = MLP(depth=3, width=16, span=2)
 
