@@ -43,6 +43,8 @@ BOXES = snh.RangeQueries(
 DISTRICTS = gpd.GeoSeries(
     [shapely.box(x, y, x + 200, y + 200) for x in (-200, 0) for y in (-200, 0)], crs=CITY.crs
 )
+# Networks that learn four counts in a twentieth of a second.
+TINY = snh.Networks(k=1, network=snh.MLP(2, 4), steps=50, learning_rate=0.05)
 METHODS: dict[str, Any] = {
     "UG": snh.UniformGrid(),
     "Identity": snh.Identity(100),
@@ -56,9 +58,7 @@ METHODS: dict[str, Any] = {
     "HDMM": snh.HDMM(100),
     "PGM": snh.PGM(200),
     "Tessellation": snh.Tessellation(DISTRICTS),
-    "SNH": snh.SNH(
-        100, sizes_m=(100, 200), networks=snh.Networks(k=1, network=snh.MLP(2, 4), steps=2)
-    ),
+    "SNH": snh.SNH(200, sizes_m=(100, 200), networks=TINY),
     "Denoised": snh.DenoisedGrid(100, prior=snh.Prior(turns=1)),
     "Identity, Gaussian": snh.Identity(100),
     "HB2D, Gaussian": snh.HierarchicalGrid(100, b=2),
@@ -119,11 +119,12 @@ def terms() -> dict[str, Terms]:
 
 
 def published(name: str, epsilon: Any, said: dict[str, Any], records: snh.Points) -> NDArray:
-    """Return the numbers of one release: answers, n, and the numbers of cells in the quarters."""
+    """Return the numbers of one release: answers, n, their ratios, and cells in the quarters."""
     delta = DELTA if "Gaussian" in name else 0
     data = snh.PrivateDataset(records, snh.Budget(epsilon, delta), **said)
     release = data.release(METHODS[name], epsilon=epsilon, delta=delta)
-    numbers = [*release.answer(BOXES), release.n or 0]
+    answers, n = release.answer(BOXES), release.n or 0
+    numbers = [*answers, n, *answers / max(n, 1)]  # an attacker can divide too
     if isinstance(release.model, PartitionModel):
         cells = release.model.partition
         west, south = cells.x0 < 200, cells.y0 < 200
@@ -144,7 +145,8 @@ def audits(
         rho = said.factor * snh.Budget(epsilon, DELTA).rho
         promised, delta = float(epsilon_of(rho, DELTA)), float(DELTA)
     runs = max(runs // SLOW.get(name, 1), 20)
-    pairs = {name: pair for name, pair in said.pairs.items() if only in name}
+    exact = {only: said.pairs[only]} if only in said.pairs else {}
+    pairs = exact or {name: pair for name, pair in said.pairs.items() if only in name}
     return audit_mechanism(mechanism, pairs, promised, runs, delta=delta)
 
 
@@ -194,7 +196,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epsilon", type=float, default=0.5)
     parser.add_argument("--runs", type=int, default=4_000)
-    parser.add_argument("--pair", default="", help="a part of the name of the pairs to audit")
+    parser.add_argument("--pair", default="", help="name of the pair to audit, or a part of it")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     tables = {"audits": print_audits, "attacks": print_attacks}
     parser.add_argument("--tables", nargs="+", choices=tables, default=list(tables))

@@ -112,9 +112,9 @@ class Results:
                 stream.write(json.dumps(entry) + "\n")
 
 
-def faults() -> list[Fault]:
-    """Return the faults that benchmarks/mutants.toml lists."""
-    listed = tomllib.loads((ROOT / "benchmarks" / "mutants.toml").read_text(encoding="utf-8"))
+def faults(path: Path = ROOT / "benchmarks" / "mutants.toml") -> list[Fault]:
+    """Return the faults that a file lists, by default benchmarks/mutants.toml."""
+    listed = tomllib.loads(path.read_text(encoding="utf-8"))
     return [Fault(**entry | {"tests": tuple(entry["tests"])}) for entry in listed["fault"]]
 
 
@@ -198,11 +198,13 @@ def main() -> None:
     parser.add_argument("--only", default="", help="pattern of a fault's name or file")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--sound", action="store_true", help="first run all tests without a fault")
+    parser.add_argument("--faults", type=Path, help="another file of faults than mutants.toml")
     parser.add_argument("--journal", type=Path, help="file of results, to continue a run")
     given = parser.parse_args()
     results, keys = Results(given.journal), {}
     _FORKS.set_forkserver_preload(_SLOW)
-    chosen = [f for f in faults() if re.search(given.only, f"{f.name} {f.file}")]
+    listed = faults(given.faults) if given.faults else faults()
+    chosen = [f for f in listed if re.search(given.only, f"{f.name} {f.file}")]
     with tempfile.TemporaryDirectory() as folder:
         copies: SimpleQueue[Path] = SimpleQueue()
         for worker in range(given.workers):

@@ -70,7 +70,8 @@ def test_a_console_with_few_characters(trips):
 
 CHARGES = """
 import sys
-from snhkit.privacy import PointSource, PrivacyUnit, StoredLedger
+from snhkit.privacy import PointSource, PrivacyUnit
+from snhkit.privacy.stored_ledger import StoredLedger
 from snhkit.errors import BudgetExceeded
 from snhkit.geometry import Points, Region
 import portalocker.portalocker

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from snhkit.errors import InputError
+from snhkit.errors import InputError, printable
 from snhkit.files import write_whole
 
 __all__ = ["STANDARD_OUTPUT", "say", "write"]
@@ -20,11 +20,11 @@ _COLUMNS = 80
 
 
 def say(text: str = "", *, err: bool = False) -> None:
-    """Print text, with lines that are longer than 80 characters broken between words."""
+    """Print lines of text, broken between words after 80 characters, without control characters."""
     lines = []
     for line in text.split("\n"):
         lines += textwrap.wrap(
-            line,
+            printable(line),  # it may hold the name of a file
             _COLUMNS,
             subsequent_indent=_indent(line),
             break_long_words=False,  # a path stays whole

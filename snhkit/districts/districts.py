@@ -280,7 +280,9 @@ def _labels(frame: "gpd.GeoDataFrame | gpd.GeoSeries", label: Hashable) -> tuple
     found = [k for k, name in enumerate(columns) if name == label]
     if len(found) != 1:
         there = f"{len(found)} columns are called" if found else "the frame has no column"
-        raise InputError(f"{there} {label!r}; it has {', '.join(map(str, columns)) or 'none'}.")
+        raise InputError(
+            f"{there} {label!r}; it has {', '.join(map(str, columns))[:500] or 'none'}."
+        )
     names = frame.iloc[:, found[0]]
     for row in np.flatnonzero(pd.isna(names))[:1]:
         raise InputError(f"row {row} (counted from 0) has no label; fill it in, or drop the row.")

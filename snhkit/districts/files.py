@@ -20,6 +20,7 @@ __all__ = ["MAX_DISTRICTS", "frame_of_file"]
 MAX_DISTRICTS = 65_536
 """The largest number of districts that can be read from a file, or counted one by one."""
 _MAX_BYTES = 2**30
+_MOST_COLUMNS = 256
 
 
 def frame_of_file(path: Path) -> "gpd.GeoDataFrame":
@@ -62,6 +63,12 @@ def _from_geojson(document: dict[str, Any]) -> "gpd.GeoDataFrame":
     properties = [feature.get("properties") or {} for feature in features]
     if not all(isinstance(of, dict) for of in properties):
         raise InputError("the properties of a feature must be a JSON object.")
+    # A table has a place for every property of every feature, however few a small file states.
+    if (names := len(set().union(*properties))) > _MOST_COLUMNS:
+        raise InputError(
+            f"the features have {names:,} different properties; at most {_MOST_COLUMNS:,} are "
+            "read. Leave out those that are not needed, as frame[[LABEL, 'geometry']] does."
+        )
     ids = [feature.get("id") for feature in features]
     index = None if None in ids else pd.Index(ids)
     rows = pd.DataFrame(properties, index=index, dtype=object)

@@ -27,6 +27,7 @@ BASELINE = "identity"
 """The method whose error is expected first; those of the others are ratios to it."""
 
 _KEYS = ("crowding", "sparsity")  # what the table holds of each place
+_MOST_RECORDS = 2**53  # as in a release file
 _SIDE_M = 13_200.0  # the side of the regions in which most errors were measured
 
 
@@ -54,7 +55,7 @@ class Situation:
 
         Numbers outside the measured range are replaced by the nearest in the range.
         """
-        n = whole("n", n, least=1)
+        n = whole("n", n, least=1, most=_MOST_RECORDS)
         sensitivity = PrivacyUnit(unit, max_per_user).sensitivity
         if public is not None and region is not None and public.region != region:
             raise InputError("public: the points lie in another region; read them with region.")

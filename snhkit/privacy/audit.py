@@ -172,7 +172,8 @@ def audited_epsilon(
     Examples
     --------
     >>> from fractions import Fraction
-    >>> from snhkit.privacy import ReplayableEntropy, noisy_count
+    >>> from snhkit.privacy import ReplayableEntropy
+    >>> from snhkit.privacy.noise import noisy_count
     >>> entropy = ReplayableEntropy(1)
     >>> def published(count):
     ...     return noisy_count(count, Fraction(1), 1, entropy, "people")[0]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from snhkit.cli.output import say
+
 
 @pytest.mark.parametrize(
     ("place", "told"),
@@ -94,3 +96,8 @@ def test_a_full_disk_or_a_closed_pipe_behind_standard_output_is_one_line(tmp_pat
             (line,) = done.stderr.splitlines()
             assert line.startswith("snhkit: standard output: ")
     os.close(writer)
+
+
+def test_names_of_files_send_no_commands_to_the_terminal(capsys):
+    say("Ledger a\x1b[31m\u202eb.ledger:\nspent 1")
+    assert capsys.readouterr().out == "Ledger a\ufffd[31m\ufffdb.ledger:\nspent 1\n"

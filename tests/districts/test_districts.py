@@ -1,5 +1,6 @@
 """Declared polygons: what they keep of a frame, and what is refused with a remedy that works."""
 
+import json
 import pathlib
 import pickle
 import re
@@ -198,3 +199,15 @@ def test_a_star_of_thin_spikes_is_refused_and_can_be_simplified():
     assert len(Districts.of(frame.set_geometry(frame.simplify(0.011)))) == 1
     wavy = frame.set_geometry([star(4_000, 1e-6)])  # a coast may have as many corners
     assert len(Districts.of(wavy)) == 1
+
+
+def test_a_small_file_of_many_properties_cannot_fill_the_memory(tmp_path):
+    ring = [[0, 0], [1, 0], [1, 1], [0, 0]]
+    shape = {"type": "Polygon", "coordinates": [ring]}
+    features = [
+        {"type": "Feature", "properties": {f"p{k}": 1}, "geometry": shape} for k in range(300)
+    ]
+    path = tmp_path / "many.geojson"
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    with pytest.raises(InputError, match=r"300 different properties; at most 256 .*\[LABEL"):
+        read_districts(path)

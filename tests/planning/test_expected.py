@@ -101,6 +101,7 @@ class TestExpected:
             ({"methods": "uug"}, "there is no method 'uug'"),
             ({"methods": "dpsgd"}, "DP-SGD was not measured"),
             ({"n": 0}, "n must be a whole number"),
+            ({"n": 10**400}, "n must be a whole number from 1 to"),
             ({"unit": "user"}, "max_per_user"),
             ({"max_per_user": 3}, "max_per_user"),
             ({"epsilon": 0}, "epsilon must be"),

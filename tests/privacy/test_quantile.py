@@ -139,7 +139,7 @@ class TestDataset:
         assert release.unit.max_per_user == most
 
     def test_windows_are_units_of_their_own(self):
-        days = Points(CITY, np.ones((6, 2)), [1] * 6, [0, 0, 0, 1, 1, 2])
+        days = Points(CITY, np.ones((6, 2)), [1] * 6, np.array([0, 0, 0, 1, 1, 2]) * 86_400)
         data = dataset(days, NoisyQuantile(1, EXACT), unit="user-day", budget=EXACT)
         assert data.bought.people.tolist() == [1, 1, 1, *[0] * 7]
 

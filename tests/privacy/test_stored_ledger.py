@@ -34,7 +34,8 @@ FORKED = """
 import os, sys
 from snhkit.errors import BudgetExceeded
 from snhkit.geometry import Points, Region
-from snhkit.privacy import PointSource, PrivacyUnit, StoredLedger
+from snhkit.privacy import PointSource, PrivacyUnit
+from snhkit.privacy.stored_ledger import StoredLedger
 records = Points(Region.around(lat=0, lon=0, side_m=10), [[1, 1]])
 ledger = StoredLedger(sys.argv[1], PointSource(records), PrivacyUnit("record"), 1)
 child = os.fork()

@@ -16,7 +16,7 @@ from PIL import Image
 from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.districts.boxes import estimates_text
 from snhkit.districts.districts import LocalDistricts
-from snhkit.errors import InputError
+from snhkit.errors import InputError, printable
 from snhkit.geometry import Grid
 from snhkit.methods import METHODS, key_of, title_of
 from snhkit.privacy import written
@@ -57,7 +57,7 @@ class Imprint:
 
     def __post_init__(self) -> None:
         for part in fields(self):
-            text = " ".join(str(getattr(self, part.name)).split())
+            text = printable(" ".join(str(getattr(self, part.name)).split()))
             if len(text) > _LONGEST:
                 raise InputError(f"{part.name}: at most {_LONGEST} characters, not {len(text)}.")
             object.__setattr__(self, part.name, text)

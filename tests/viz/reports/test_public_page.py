@@ -110,3 +110,7 @@ def test_the_days_of_a_week_are_chosen_and_played(week, chromium, tmp_path):
     page.get_by_text("Wed", exact=True).wait_for()
     page.get_by_role("button", name="Pause").click()
     assert page.get_by_role("button", name="Play").is_visible()
+
+
+def test_what_a_publisher_says_holds_no_control_characters():
+    assert Imprint("Trips\x1b[31m\nof \u202e2026").title == "Trips\ufffd[31m of \ufffd2026"
