@@ -87,7 +87,7 @@ def test_a_full_disk_or_a_closed_pipe_behind_standard_output_is_one_line(tmp_pat
     reader, writer = os.pipe()
     os.close(reader)
     with Path("/dev/full").open("wb") as full:
-        for words, stream in ((["cities"], full), (["--help"], writer)):
+        for words, stream in ((["cities"], writer), (["--help"], full)):
             done = subprocess.run(
                 [sys.executable, "-c", code.format(words)],
                 stdout=stream, stderr=subprocess.PIPE, text=True, env=environment, check=False,
