@@ -48,7 +48,7 @@ def test_a_page_without_the_protocol_is_refused(offered):
     socket.request = SimpleNamespace(headers=headers)  # pyright: ignore
     with pytest.raises(HTTPError, match="400"):
         asyncio.run(socket.get("a"))
-    assert socket.select_subprotocol([]) == "v1.kernel.websocket.jupyter.org"
+    assert socket.select_subprotocol(["other"]) == "v1.kernel.websocket.jupyter.org"
 
 
 def test_messages_are_passed_on_at_a_bounded_rate_and_others_end_the_socket(monkeypatch):
