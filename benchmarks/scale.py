@@ -49,7 +49,7 @@ def by_snhkit(path: str, m: int) -> Any:
 
     parts = open_source(path, rules_of()).parts
     counter, _ = over(parts, partial(counter_of, Grid(CITY, m)), partial(take_rows, CITY, False))
-    return counter.total
+    return counter.result()
 
 
 def in_memory(path: str, m: int) -> Any:

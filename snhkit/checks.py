@@ -66,7 +66,9 @@ def floats(name: str, values: Any) -> NDArray[np.float64]:
 
 
 def frozen(array: NDArray) -> NDArray:
-    """Return a read-only copy of an array."""
+    """Return a read-only copy of an array, or the array if it is read-only and owns its memory."""
+    if array.base is None and not array.flags.writeable:
+        return array
     copy = array.copy()
     copy.flags.writeable = False
     return copy

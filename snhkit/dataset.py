@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from snhkit.builder import Builder, refuse_laplace_only
 from snhkit.data.counting.cluster import Cluster
-from snhkit.data.counting.exact import Scan
+from snhkit.data.counting.exact import ExactCounts, Scan
 from snhkit.data.sources.columns import rules_of
 from snhkit.data.sources.opening import open_source
 from snhkit.data.sources.report import ReadReport, warn_owner
@@ -62,8 +62,9 @@ class PrivateDataset:
 
     Parameters
     ----------
-    records : Points
-        The private records, in memory. For records in large files, see ``scan``.
+    records : Points or ExactCounts
+        The private records, in memory or, for the unit "record", as ``scan_points`` returns them.
+        For records in large files, see ``scan``.
     budget : number or Budget, optional
         The largest epsilon that all releases of the records together may spend. With a delta, as
         in ``Budget(1, delta=1e-6)``, releases may have Gaussian noise. The budget can be left out
@@ -111,7 +112,7 @@ class PrivateDataset:
 
     def __init__(
         self,
-        records: Points,
+        records: Points | ExactCounts,
         budget: Budget | Epsilon | None = None,
         *,
         unit: str,
@@ -121,16 +122,21 @@ class PrivateDataset:
         ledger: str | os.PathLike[str] | Ledger | None = None,
         n: object = None,
     ) -> None:
+        first = first_unit(unit, max_per_user, whose, n_public, n)
+        if isinstance(records, ExactCounts) and first.max_per_user is None:
+            self._ledger = open_ledger(ledger, lambda: records, first, budget)
+            self._buy(first, None, lambda: np.zeros(0, np.int64))
+            self._source: CountSource = records
+            return
         if not isinstance(records, Points):
             kind = type(records).__name__
             raise InputError(
                 f"records must be Points, as read_points returns them, not a {kind}; open files "
                 "that do not fit into memory with PrivateDataset.scan."
             )
-        first = first_unit(unit, max_per_user, whose, n_public, n)
         self._ledger = open_ledger(ledger, held(records), first, budget)
         self._buy(first, max_per_user, lambda: np.bincount(first.owners(records)))
-        self._source: CountSource = PointSource(self.unit.bound(records, SystemEntropy()))
+        self._source = PointSource(self.unit.bound(records, SystemEntropy()))
 
     @classmethod
     def scan(

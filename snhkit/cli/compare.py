@@ -7,8 +7,8 @@ import click
 from snhkit.cli.explore import explore_command
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
 from snhkit.cli.records import (
+    counted,
     districts_options,
-    read,
     records_options,
     refuse_same_file,
     region_sentence,
@@ -102,21 +102,27 @@ def compare(
         raise click.UsageError("--center, --side-km, --public, --lat and --lon need --data.")
     from snhkit.experiment import OWNER_ONLY, thinned
     from snhkit.experiment.run import Plan, run
-    from snhkit.geometry import RangeQueries
+    from snhkit.geometry import Points, RangeQueries
     from snhkit.viz.reports.report import report_html, terminal_tables
 
     where, cell_m = _without(where, "cell_m"), where["cell_m"]
     if data is None:
         records, public, title, about = synthetic(city or "milwaukee")
     else:
-        records, public = read(data, **where)
+        records, public = counted(data, **where)
         title, about = "Comparison of methods", region_sentence(records.region)
     if n is not None:
+        if not isinstance(records, Points):
+            raise click.UsageError(
+                f"--n: {data} is too large for memory, so its records are counted as they are "
+                "read, and all are used; leave --n out."
+            )
         records = thinned(records, n, seed or 0)
         about += f" Thinned to {n:,} records."
-    boxes = RangeQueries.sample(records, queries, sizes_m, seed=seed or 0)
-    counted = tessellation(districts, label)
-    builders = {} if counted is None else {"Districts": counted}
+    near = records if isinstance(records, Points) else records.some
+    boxes = RangeQueries.sample(near, queries, sizes_m, seed=seed or 0)
+    builder = tessellation(districts, label)
+    builders = {} if builder is None else {"Districts": builder}
     plan = Plan(methods, epsilon, sizes_m, cell_m, seed, builders)
     found = run(records, public, boxes, plan)
     about += f" {queries:,} squares of {sizes_m[0]:g} to {sizes_m[1]:g} m, centred on records."

@@ -23,6 +23,7 @@ from snhkit.errors import InputError
 
 if TYPE_CHECKING:
     from snhkit.builders import Tessellation
+    from snhkit.data.counting.exact import ExactCounts
     from snhkit.geometry import Points, Region
 
 __all__ = [
@@ -177,6 +178,19 @@ def read(
     region = declared_region(center, side_km)
     records = read_file(data, region, lat=lat, lon=lon, user=user)
     return records, None if public is None else read_file(public, region)
+
+
+def counted(data: Path, **where: Any) -> "tuple[Points | ExactCounts, Points | None]":
+    """Return what ``read`` does, but records of folders and large files are counted as they lie."""
+    from snhkit.data import scan_points
+    from snhkit.data.sources.files import is_large
+
+    if not is_large(data):
+        return read(data, **where)
+    region = declared_region(where["center"], where["side_km"])
+    with named_as_options():
+        records = scan_points(data, region, lat=where["lat"], lon=where["lon"], report=tell)
+    return records, None if where["public"] is None else read_file(where["public"], region)
 
 
 def declared_region(center: tuple[float, float] | None, side_km: float | None) -> "Region":

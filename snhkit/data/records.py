@@ -1,6 +1,7 @@
 """The doors for records: ``read_points`` collects them in memory, ``scan_points`` counts them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -9,6 +10,7 @@ from snhkit.data.counting.exact import ExactCounts, Scan
 from snhkit.data.counting.passes import over, take_rows
 from snhkit.data.sources.columns import rules_of
 from snhkit.data.sources.opening import open_source
+from snhkit.data.sources.people import Ids
 from snhkit.data.sources.report import ReadReport, report_of, warn_owner
 from snhkit.geometry import Points, Region
 
@@ -69,7 +71,8 @@ def read_points(
         ``point``, if these are not degrees. Geometries of files and frames have their own.
     report : callable, optional
         Called with a ``ReadReport``: how many rows were left out, and why. By default, a
-        ``ReadWarning`` is issued if rows were left out, files not read, or user ids look wrong.
+        ``ReadWarning`` is issued if rows were left out, files not read, or user ids look wrong. If
+        ``user`` is not given, user ids are looked at when ``Points.user`` is first used.
 
     Returns
     -------
@@ -106,7 +109,12 @@ def read_points(
     collector, seen = over(opened.parts, partial(Collector, region), take)
     told = report_of(opened, region, seen, opened.found_users)
     report(told)
-    return collector.points(with_users=rules.ids_required or not seen.without_id)
+
+    def tell(ids: Ids) -> None:
+        if notes := tuple(ids.notes(seen.rows)):
+            report(replace(told, notes=notes))
+
+    return collector.points(rules.ids_required or not seen.without_id, tell)
 
 
 def scan_points(

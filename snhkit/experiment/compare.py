@@ -4,7 +4,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from snhkit.experiment.evaluation import SizeBand, adds_up, anywhere, bands_in
+from snhkit.data.counting.exact import ExactCounts
+from snhkit.experiment.evaluation import SizeBand, adds_up, anywhere, asked, bands_in
 from snhkit.geometry import Asked, Points, RangeQueries
 from snhkit.metrics import SIZE_BANDS_M, band_name
 from snhkit.release import Release
@@ -42,7 +43,7 @@ _SIZE_COLUMNS = (
 
 
 def compare(
-    releases: Mapping[str, Release], queries: RangeQueries, *, truth: Points
+    releases: Mapping[str, Release], queries: RangeQueries, *, truth: Points | ExactCounts
 ) -> "pd.DataFrame":
     """Return a table of the errors, the additivity, the speed and the file size of releases.
 
@@ -55,8 +56,8 @@ def compare(
         The releases, by the name that the table shows.
     queries : RangeQueries
         q boxes to answer, usually around records.
-    truth : Points
-        The true records.
+    truth : Points or ExactCounts
+        The true records, in memory or, as ``scan_points`` returns them, in files.
 
     Returns
     -------
@@ -95,7 +96,7 @@ def compare(
     """
     import pandas as pd
 
-    around, elsewhere = Asked.of(truth, queries), Asked.of(truth, anywhere(queries))
+    around, elsewhere = asked(truth, queries), asked(truth, anywhere(queries))
     rows = [_row(name, release, around, elsewhere) for name, release in releases.items()]
     table = pd.DataFrame(rows, columns=list(_COLUMNS))
     table.attrs["warning"] = OWNER_ONLY
@@ -105,7 +106,7 @@ def compare(
 def compare_sizes(
     releases: Mapping[str, Release],
     *,
-    truth: Points,
+    truth: Points | ExactCounts,
     bands_m: Sequence[tuple[float, float]] = SIZE_BANDS_M,
     count: int = 1_000,
     seed: int = 0,
@@ -119,8 +120,8 @@ def compare_sizes(
     ----------
     releases : mapping of str to Release
         The releases, by the name that the table shows.
-    truth : Points
-        The true records.
+    truth : Points or ExactCounts
+        The true records, in memory or, as ``scan_points`` returns them, in files.
     bands_m : sequence of (float, float)
         The size bands: for each, the smallest and the largest side of its squares in metres. A
         band whose largest squares do not fit into the region is left out.

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from snhkit.data.counting.exact import ExactCounts
 from snhkit.errors import InputError
 from snhkit.geometry import Asked, Grid, Points, RangeQueries, Region
 from snhkit.metrics import SIZE_BANDS_M
@@ -15,6 +16,7 @@ __all__ = [
     "SizeBand",
     "adds_up",
     "anywhere",
+    "asked",
     "bands_in",
 ]
 
@@ -34,16 +36,24 @@ class SizeBand:
 
     @classmethod
     def of(
-        cls, truth: Points, sizes_m: tuple[float, float], count: int, seed: int = 0
+        cls, truth: Points | ExactCounts, sizes_m: tuple[float, float], count: int, seed: int = 0
     ) -> "SizeBand":
         """Return random squares of given sizes with their true counts; ``seed`` is public."""
-        if not len(truth):
+        centres = truth if isinstance(truth, Points) else truth.some
+        if not len(centres):
             raise InputError(
                 "truth holds no records in the region, so no squares can be centred on records; "
                 "give records of this region."
             )
-        around = RangeQueries.sample(truth, count, sizes_m, seed)
-        return cls(sizes_m, Asked.of(truth, around), Asked.of(truth, anywhere(around, seed)))
+        around = RangeQueries.sample(centres, count, sizes_m, seed)
+        return cls(sizes_m, asked(truth, around), asked(truth, anywhere(around, seed)))
+
+
+def asked(truth: Points | ExactCounts, boxes: RangeQueries) -> Asked:
+    """Return boxes with their true counts, of records in memory or in files."""
+    if isinstance(truth, Points):
+        return Asked.of(truth, boxes)
+    return Asked(boxes, truth.boxes(boxes), truth.n())
 
 
 def anywhere(queries: RangeQueries, seed: int = 0) -> RangeQueries:

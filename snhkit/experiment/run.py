@@ -9,6 +9,7 @@ from tqdm.auto import tqdm
 
 from snhkit.builder import Builder
 from snhkit.builders.cell_width import Width
+from snhkit.data.counting.exact import ExactCounts
 from snhkit.dataset import PrivateDataset
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
@@ -84,7 +85,9 @@ class Comparison:
         ]
 
 
-def run(records: Points, public: Points | None, queries: RangeQueries, plan: Plan) -> Comparison:
+def run(
+    records: Points | ExactCounts, public: Points | None, queries: RangeQueries, plan: Plan
+) -> Comparison:
     """Build every method at every epsilon, and measure each release against the true records.
 
     The number of records is treated as public. Every release answers ``queries``.

@@ -1,6 +1,8 @@
 """Records: positions and, if known, the person and the local time of each record."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -31,8 +33,9 @@ class Points:
         The region that contains the records.
     xy : array_like, shape (n, 2)
         Positions in metres from the region's lower-left corner, all of them inside the region.
-    user : array_like of int, shape (n,), optional
+    user : array_like of int, shape (n,), or callable, optional
         The number of the person that each record belongs to; equal numbers mean the same person.
+        A function that returns these numbers is called when they are first needed.
     time : array_like of int, shape (n,), optional
         The local time of each record, in seconds since 1970-01-01T00:00 on the same clock.
 
@@ -57,14 +60,14 @@ class Points:
 
     region: Region
     xy: Float[np.ndarray, "n 2"]
-    user: Int[np.ndarray, " n"] | None = None
+    _user: Any = None
     time: Int[np.ndarray, " n"] | None = None
 
     def __init__(
         self,
         region: Region,
         xy: ArrayLike,
-        user: ArrayLike | None = None,
+        user: ArrayLike | Callable[[], ArrayLike] | None = None,
         time: ArrayLike | None = None,
     ) -> None:
         places = floats("Points: xy", xy)
@@ -82,8 +85,20 @@ class Points:
             )
         object.__setattr__(self, "region", region)
         object.__setattr__(self, "xy", places)
-        object.__setattr__(self, "user", None if user is None else _users(user, len(places)))
+        if user is not None and not callable(user):
+            user = _users(user, len(places))
+        object.__setattr__(self, "_user", user)
         object.__setattr__(self, "time", None if time is None else _times(time, len(places)))
+
+    @property
+    def user(self) -> Int[np.ndarray, " n"] | None:
+        """The number of the person that each record belongs to, if known."""
+        found: Any = self._user
+        if callable(found):
+            made: Any = found()
+            found = _users(made, len(self))
+            object.__setattr__(self, "_user", found)
+        return found
 
     @property
     def day(self) -> Int[np.ndarray, " n"] | None:
@@ -93,8 +108,11 @@ class Points:
     def __len__(self) -> int:
         return len(self.xy)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Points, (self.region, self.xy, self.user, self.time)
+
     def __repr__(self) -> str:
-        users = "unknown" if self.user is None else "known"
+        users = "unknown" if self._user is None else "known"
         return f"Points(region={self.region!r}, users={users})"
 
 

@@ -188,7 +188,8 @@ class Region:
 
     def contains(self, xy: Float[np.ndarray, "*s 2"]) -> Bool[np.ndarray, "*s"]:
         """Return whether each position, shape (..., 2) in metres, is in the half-open square."""
-        return np.all((xy >= 0) & (xy < self.side_m), axis=-1)
+        inside = (xy >= 0) & (xy < self.side_m)
+        return inside[..., 0] & inside[..., 1]  # faster than np.all along an axis of two
 
     def ring(
         self, points_per_side: int = 16

@@ -16,6 +16,23 @@ CITY = Region.around(lat=37.76, lon=-122.43, side_m=10_000)
 WHERE = ["--center", "37.76,-122.43", "--side-km", "10", "--method", "ug", "--epsilon", "0.5"]
 
 
+def test_compare_counts_a_large_file_as_it_lies_with_the_same_errors(frame, tmp_path, monkeypatch):
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    command = ["compare", "--data", str(tmp_path / "a.csv"), *WHERE[:4], "--methods", "ug,identity"]
+    command += ["--seed", "1", "--queries", "50", "--report", str(tmp_path / "a.html"), "--json"]
+    for name, large in (("memory", 2**28), ("files", 1_000)):
+        monkeypatch.setattr(files, "_LARGE", large)
+        done = CliRunner().invoke(app, [*command, str(tmp_path / f"{name}.json")])
+        assert done.exit_code == 0, (done.output, done.exception)
+    one, other = (
+        pd.read_json(tmp_path / f"{name}.json").drop(columns=["build_s", "query_us"])
+        for name in ("memory", "files")
+    )
+    pd.testing.assert_frame_equal(one, other)
+    refused = CliRunner().invoke(app, [*command, "-", "--n", "100"])
+    assert "counted as they are read" in refused.output
+
+
 @pytest.fixture
 def frame():
     rng = np.random.default_rng(0)

@@ -33,3 +33,16 @@ def test_a_misspelling_is_met_with_what_is_near():
 def test_a_city_is_a_value():
     assert CITIES["fargo"] == City("fargo", "Fargo", 46.877, -96.789, "low", "fargo", 4.007187, 270)
     assert len({*CITIES.values()}) == 12
+
+
+def test_published_figures_are_those_of_the_authors_table():
+    path = Path(__file__).resolve().parents[3] / "shared" / "paper" / "paramselect_gowalla.csv"
+    if not path.exists():
+        pytest.skip("paramselect_gowalla.csv is not in shared/paper beside this checkout")
+    table = pd.read_csv(path)
+    table = table[table["dataset"] == "gowalla"].groupby("city").first()
+    assert set(table.index) == {c.published_as for c in CITIES.values()}
+    for c in CITIES.values():
+        row = table.loc[c.published_as]
+        assert row["n_at_entropy"] == c.n_at_entropy
+        assert row["entropy_512_nats"] == pytest.approx(c.entropy_512_nats, abs=1e-6)

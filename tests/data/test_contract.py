@@ -124,6 +124,13 @@ def packed(kind):
     return save
 
 
+def windows_text(table, folder):
+    """As Excel writes it in many countries: semicolons, a byte order mark, two-byte line ends."""
+    told = {"sep": ";", "encoding": "utf-8-sig", "lineterminator": "\r\n", "index": False}
+    table.to_pandas().to_csv(folder / "a.csv", **told)
+    return folder / "a.csv"
+
+
 def csv(table, folder, **options):
     pa.csv.write_csv(table, folder / "a.csv", pa.csv.WriteOptions(**options))
     return folder / "a.csv"
@@ -191,6 +198,8 @@ FORMS = {
 }
 TEXT_FORMS = ("csv", "csv, quoted", "tsv", "gz", "zst", "bz2")
 PLAIN_FORMS = {
+    "semicolons": windows_text,
+    "records": lambda t, f: structured(t),
     "npy": npy,
     "geopandas": lambda t, f: geoframe(t).to_crs(26971),
     "geoparquet": saved_geo(lambda g, p: g.to_parquet(p), "a.parquet"),

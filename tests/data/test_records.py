@@ -12,15 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 import shapely
 
-from snhkit.builders import Identity
 from snhkit.data import ReadReport, ReadWarning, read_points
 from snhkit.data.sources import delimited
-from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Region
-from snhkit.privacy import SystemEntropy
 
 PARIS = Region.around(lat=48.86, lon=2.35, side_m=10_000)
+BERLIN = Region.around(lat=52.5, lon=13.4, side_m=9_000)
 FRISCO = Region.around(lat=37.76, lon=-122.43, side_m=10_000)
 
 
@@ -114,7 +112,7 @@ def test_the_owner_is_warned_unless_all_is_well():
 
 def test_points_do_not_tell_what_was_left_out():
     points = read_points(np.array([[48.86, 2.35], [0, 0]]), PARIS, report=lambda _: None)
-    assert set(vars(points)) == {"region", "xy", "user", "time"}
+    assert set(vars(points)) == {"region", "xy", "_user", "time"}
 
 
 @pytest.mark.parametrize(
@@ -317,16 +315,36 @@ def test_what_holds_no_times_is_refused(tmp_path):
         read_csv(tmp_path, "lat,lon\n48.86,2.35\n", time="when")
 
 
-def test_user_days_of_a_file_in_memory_are_those_of_a_scan(tmp_path, monkeypatch):
-    rng = np.random.default_rng(0)
-    hours = np.datetime64("2026-11-01", "s") + rng.integers(0, 9 * 24, 900) * 3_600
-    lat, lon = PARIS.to_latlon(rng.random((900, 2)) * 10_000)
-    frame = pd.DataFrame({"lat": lat, "lon": lon, "who": rng.integers(0, 30, 900), "when": hours})
+@pytest.mark.parametrize("dtype", ["f8", "f4", ">f8"])
+def test_plain_arrays_are_latitude_first(tmp_path, dtype):
+    rows = np.array([[52.5, 13.4], [52.51, 13.42]], dtype)
+    np.save(tmp_path / "a.npy", rows)
+    points = read_points(str(tmp_path / "a.npy"), BERLIN)
+    np.testing.assert_array_equal(points.xy, BERLIN.to_xy(*rows.astype(float).T))
+    assert points.user is None
+    wide = np.column_stack([[3, 4], rows])
+    again = read_points(wide, BERLIN, lat=1, lon=2, user=0)
+    np.testing.assert_array_equal(again.xy, points.xy)
+    assert again.user is not None
+    assert again.user.tolist() == [0, 1]
+
+
+def test_numbers_as_text_and_decimals_are_numbers(tmp_path):
+    frame = pd.DataFrame({"lat": [" 52.5", "north", None], "lon": ["13.4 ", "13.4", "13.4"]})
+    for source in (frame, tmp_path / "a.parquet", tmp_path / "a.csv"):
+        frame.to_parquet(tmp_path / "a.parquet")
+        frame.to_csv(tmp_path / "a.csv", index=False)
+        reports = []
+        assert len(read_points(source, BERLIN, report=reports.append)) == 1
+        assert reports[0].unusable == 2
+
+
+def test_large_user_numbers_stay_apart(tmp_path):
+    who = [2**60, 2**60 + 1, 2**60 + 1]
+    frame = pd.DataFrame({"lat": 52.5, "lon": 13.4, "uid": who})
+    frame.to_parquet(tmp_path / "a.parquet")
     frame.to_csv(tmp_path / "a.csv", index=False)
-    monkeypatch.setattr(SystemEntropy, "words", lambda self, count: np.arange(count, dtype="u8"))
-    terms = {"unit": "user-day", "max_per_user": 2, "n_public": False, "budget": 1}
-    said = {"user": "who", "time": "when"}
-    known = PrivateDataset(read_points(tmp_path / "a.csv", PARIS, **said), **terms)
-    streamed = PrivateDataset.scan(tmp_path / "a.csv", PARIS, **terms, **said)
-    one, other = (data.release(Identity(500), epsilon=1, seed=2) for data in (known, streamed))
-    assert one.to_bytes() == other.to_bytes()
+    for source in (frame, tmp_path / "a.parquet", tmp_path / "a.csv"):
+        user = read_points(source, BERLIN).user
+        assert user is not None
+        assert user.tolist() == [0, 1, 1]

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from snhkit.data import CITIES, ReadReport, read_points
@@ -63,19 +62,6 @@ def test_all_cabs_are_inside():
 def test_dirty_rows_are_found():
     _, report = read("nyc_cab_pickups.csv.gz")
     assert report.unusable_rows == (5576, 53863)
-
-
-def test_published_figures_are_those_of_the_authors_table():
-    path = FOLDER.parent / "paper" / "paramselect_gowalla.csv"
-    if not path.exists():
-        pytest.skip("paramselect_gowalla.csv is not in shared/paper beside this checkout")
-    table = pd.read_csv(path)
-    table = table[table["dataset"] == "gowalla"].groupby("city").first()
-    assert set(table.index) == {c.published_as for c in CITIES.values()}
-    for c in CITIES.values():
-        row = table.loc[c.published_as]
-        assert row["n_at_entropy"] == c.n_at_entropy
-        assert row["entropy_512_nats"] == pytest.approx(c.entropy_512_nats, abs=1e-6)
 
 
 def test_taxis_are_five():

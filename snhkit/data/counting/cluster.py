@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, TypeVar
 
 from snhkit.data.counting.passes import completed
-from snhkit.data.sources.chunk import Source
+from snhkit.data.sources.opening import Source
 from snhkit.errors import InputError, SnhkitError
 
 if TYPE_CHECKING:

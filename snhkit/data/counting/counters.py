@@ -1,21 +1,24 @@
 """Counters of the rows of a pass: in cells, in boxes, and one that collects the rows."""
 
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
-from snhkit.data.counting.projection import approximation
+from snhkit.data.sources.people import Ids, Unasked, person_keys
 from snhkit.data.sources.report import possible
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, Points, RangeQueries, Region, exact_counts
 from snhkit.geometry.histogram import Cells
 from snhkit.geometry.partition import CellLookup
+from snhkit.geometry.projection import approximation
 
-__all__ = ["BoxCounter", "CellCounter", "Collector", "GridCounter", "PlaceCounter", "counter_of"]
+__all__ = ["Collector", "Counter", "Draw", "GridCounter", "counter_of"]
 
 MAX_ROWS = 100_000_000  # that are collected
 _STEP = 2**15  # places per step, so that their arrays stay in the cache
@@ -24,28 +27,28 @@ _MOST_UNSURE = 0.05
 _FLUSH = 2**30  # records after which 32-bit counts could overflow
 
 Order = tuple[int, int]
-Beside = Mapping[str, NDArray[np.int64]]
+"""The numbers of the part and of the first row of a chunk, in which rows follow each other."""
+
+People = NDArray[np.int64] | Unasked
+Beside = Mapping[str, People]
 """The columns of ``Chunk.beside``."""
 
-Added = tuple[int, NDArray[np.int64]]
-"""How many places lie in the region, and the indices of those that are not valid degrees."""
 
+class Counter:
+    """What rows are given to; each thread or worker has one, and their results are merged.
 
-class PlaceCounter:
-    """A counter that converts each position exactly from degrees to metres."""
+    This class converts each position exactly from degrees to metres.
+    """
 
-    def __init__(self, region: Region, size: int) -> None:
+    def __init__(self, region: Region, size: int = 0) -> None:
         self.region = region
-        self.total = np.zeros(size, np.int64)
+        self.total: NDArray[np.integer] = np.zeros(size, np.int64)
 
     def add(
-        self,
-        lat: NDArray[np.float64],
-        lon: NDArray[np.float64],
-        beside: Beside = MappingProxyType({}),
-        order: Order = (0, 0),
-    ) -> Added:
-        """Take n places in degrees, with further columns."""
+        self, lat: Float[np.ndarray, " n"], lon: Float[np.ndarray, " n"],
+        beside: Beside = MappingProxyType({}), order: Order = (0, 0),
+    ) -> tuple[int, Int[np.ndarray, " bad"]]:  # fmt: skip
+        """Take rows; return how many lie in the region, and which are not valid degrees."""
         usable = possible(lat, lon)
         everyone = bool(usable.all())
         if not everyone:
@@ -60,87 +63,49 @@ class PlaceCounter:
         )
         return int(inside.sum()), np.flatnonzero(~usable)
 
-    def add_kept(
-        self,
-        xy: NDArray[np.float64],
-        beside: Beside,
-        order: Order,
-    ) -> None:
-        """Take n places in the region, shape (n, 2), in metres, with columns."""
+    def add_kept(self, xy: Float[np.ndarray, "n 2"], beside: Beside, order: Order) -> None:
+        """Take rows in the region, in metres."""
         self.add_places(xy)
 
-    def add_places(self, xy: NDArray[np.float64]) -> None:
-        """Count n places that all lie in the region, given in metres, shape (n, 2)."""
+    def add_places(self, xy: Float[np.ndarray, "n 2"]) -> None:
+        """Count places in the region, in metres."""
         raise NotImplementedError
 
     def result(self) -> Any:
-        """Return the counts."""
+        """Return what was found, in a form that can be sent to another process."""
         return self.total
 
     def merge(self, result: Any) -> None:
-        """Add the counts of another counter of the same cells."""
+        """Add the result of another counter."""
         self.total += result
 
 
-class PartitionCounter(PlaceCounter):
-    """Counter of the records in each cell of a partition into rectangles."""
+class TallyCounter(Counter):
+    """Counter of the records in each of several cells or boxes, with a function that counts."""
 
-    def __init__(self, cells: Partition) -> None:
-        super().__init__(cells.region, len(cells))
-        self._lookup = CellLookup(cells)
+    def __init__(
+        self, region: Region, size: int, tally: Callable[[NDArray[np.float64]], NDArray]
+    ) -> None:
+        super().__init__(region, size)
+        self._tally = tally
 
-    def add_places(self, xy: NDArray[np.float64]) -> None:
-        """Count n places that all lie in the region, given in metres, shape (n, 2)."""
-        np.add.at(self.total, self._lookup.of(xy), 1)
-
-
-class CellCounter(PlaceCounter):
-    """Counter of the records in each cell of any partition that has a method ``count``."""
-
-    def __init__(self, cells: Cells) -> None:
-        super().__init__(cells.region, cells.count(Points(cells.region, [])).counts.size)
-        self._cells = cells
-
-    def add_places(self, xy: NDArray[np.float64]) -> None:
-        """Count n places that all lie in the region, given in metres, shape (n, 2)."""
-        self.total += self._cells.count(Points(self.region, xy)).counts.ravel()
+    def add_places(self, xy: Float[np.ndarray, "n 2"]) -> None:
+        """Count places in the region, in metres."""
+        self.total += self._tally(xy)
 
 
-class BoxCounter(PlaceCounter):
-    """Counter of the records in each of several boxes, which may overlap."""
-
-    def __init__(self, queries: RangeQueries) -> None:
-        super().__init__(queries.region, len(queries))
-        self._queries = queries
-
-    def add_places(self, xy: NDArray[np.float64]) -> None:
-        """Count n places that all lie in the region, given in metres, shape (n, 2)."""
-        self.total += exact_counts(Points(self.region, xy), self._queries)
-
-
-class Collector(PlaceCounter):
+class Collector(Counter):
     """A counter that keeps the records in memory, for ``read_points``."""
 
     def __init__(self, region: Region) -> None:
-        super().__init__(region, 0)
+        super().__init__(region)
         self._pieces: list[tuple[Order, tuple[Any, ...]]] = []
         self._rows = 0
 
-    def add_kept(
-        self,
-        xy: NDArray[np.float64],
-        beside: Beside,
-        order: Order,
-    ) -> None:
-        """Keep n records."""
-        import pandas as pd
-
-        codes = who = None
-        if "person" in beside:
-            found, who = pd.factorize(beside["person"])
-            codes = found.astype(np.int32)
+    def add_kept(self, xy: Float[np.ndarray, "n 2"], beside: Beside, order: Order) -> None:
+        """Keep rows."""
         self._count(len(xy))
-        self._pieces.append((order, (xy, codes, who, beside.get("time"))))
+        self._pieces.append((order, (xy, beside.get("person"), beside.get("time"))))
 
     def _count(self, rows: int) -> None:
         self._rows += rows
@@ -159,33 +124,70 @@ class Collector(PlaceCounter):
         self._count(sum(len(piece[1][0]) for piece in result))
         self._pieces += result
 
-    def points(self, with_users: bool) -> Points:
-        """Return the records in the order of their rows; people are numbers from 0. Once only."""
-        import pandas as pd
+    def points(
+        self, with_users: bool = False, tell: Callable[[Ids], object] = lambda ids: None
+    ) -> Points:
+        """Return the records in the order of their rows, once; people are numbered when needed.
 
+        ``tell`` gets what was seen of ids that nobody asked for, when these are first used.
+        """
         pieces = [piece for _, piece in sorted(self._pieces, key=lambda one: one[0])]
         self._pieces = []
-        ends = np.cumsum([0, *(len(piece[0]) for piece in pieces)]).tolist()
-        xy = np.empty((ends[-1], 2))
-        first = pieces[0]
-        user = np.empty(ends[-1], np.int64) if first[1] is not None and with_users else None
-        time = np.empty(ends[-1], np.int64) if first[3] is not None else None
-        numbers = np.zeros(0, np.int64)
-        if user is not None:
-            numbers = pd.factorize(np.concatenate([piece[2] for piece in pieces]))[0]
-        known = 0
-        for i, (start, end) in enumerate(pairwise(ends)):
-            xy[start:end], codes, who, times = pieces[i]
-            if user is not None:
-                user[start:end] = numbers[known : known + len(who)][codes]
-                known += len(who)
-            if time is not None:
-                time[start:end] = times
-            pieces[i] = (None,)  # its memory is free now
-        return Points(self.region, xy, user, time)
+        people: list[Any] = [person for _, person, _ in pieces] if with_users else [None]
+        times = [time for _, _, time in pieces]
+        xy = np.empty((self._rows, 2))
+        start = 0
+        for i, (places, _, _) in enumerate(pieces):
+            xy[start : start + len(places)] = places
+            start += len(places)
+            pieces[i] = (None, None, None)  # its memory is free now
+        xy.flags.writeable = False  # so that Points need not copy it
+        return Points(
+            self.region,
+            xy,
+            None if people[0] is None else partial(_numbered, people, tell),
+            None if times[0] is None else np.concatenate(times),
+        )
 
 
-class GridCounter:
+def _numbered(people: Sequence[People], tell: Callable[[Ids], object]) -> NDArray[np.int64]:
+    """Return people as numbers from 0, in the order in which they first occur."""
+    import pandas as pd
+
+    seen, keys = Ids(), list[Any]()
+    for one in people:
+        if isinstance(one, Unasked):
+            column = one.column
+            one, texts = person_keys(column)
+            seen.add(texts, one, lambda row, column=column: column[row].as_py())
+        keys.append(one)
+    tell(seen)
+    return pd.factorize(np.concatenate(keys))[0]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A random choice of records, each with the probability ``share``, by a public seed."""
+
+    region: Region
+    share: float
+    seed: int = 0
+
+
+class Drawer(Collector):
+    """A counter that keeps a random choice of the records in memory."""
+
+    def __init__(self, draw: Draw) -> None:
+        super().__init__(draw.region)
+        self._draw = draw
+
+    def add_kept(self, xy: Float[np.ndarray, "n 2"], beside: Beside, order: Order) -> None:
+        """Keep some rows, whichever thread or worker reads them."""
+        rng = np.random.default_rng([self._draw.seed, *order])
+        super().add_kept(xy[rng.random(len(xy)) < self._draw.share], {}, order)
+
+
+class GridCounter(Counter):
     """Counter of the records in each cell of a grid; the counts equal those of ``Grid.count``.
 
     For speed, a polynomial approximates the projection of degrees to metres. The few places that
@@ -193,7 +195,7 @@ class GridCounter:
     """
 
     def __init__(self, grid: Grid) -> None:
-        self.grid = grid
+        self.region, self.grid = grid.region, grid
         self._small = np.zeros(grid.m**2, np.int32)
         self._large: NDArray[np.int64] | None = None
         self._since = 0
@@ -203,13 +205,10 @@ class GridCounter:
         self._near = near
 
     def add(
-        self,
-        lat: NDArray[np.float64],
-        lon: NDArray[np.float64],
-        beside: Beside = MappingProxyType({}),
-        order: Order = (0, 0),
-    ) -> Added:
-        """Count n places in degrees."""
+        self, lat: Float[np.ndarray, " n"], lon: Float[np.ndarray, " n"],
+        beside: Beside = MappingProxyType({}), order: Order = (0, 0),
+    ) -> tuple[int, Int[np.ndarray, " bad"]]:  # fmt: skip
+        """Count places in degrees."""
         inside, unusable = 0, []
         for start in range(0, len(lat), _STEP):
             part = slice(start, start + _STEP)
@@ -275,13 +274,13 @@ class GridCounter:
     def _exactly(self, lat: NDArray[np.float64], lon: NDArray[np.float64]) -> int:
         if not lat.size:
             return 0
-        xy = self.grid.region.to_xy(lat, lon)
-        xy = xy[self.grid.region.contains(xy)]
+        xy = self.region.to_xy(lat, lon)
+        xy = xy[self.region.contains(xy)]
         self.add_places(xy)
         return len(xy)
 
-    def add_places(self, xy: NDArray[np.float64]) -> None:
-        """Count n places in the region, shape (n, 2), in metres from its lower-left corner."""
+    def add_places(self, xy: Float[np.ndarray, "n 2"]) -> None:
+        """Count places in the region, in metres."""
         self._count(self.grid.cell_numbers(xy))
 
     def _count(self, flat: NDArray) -> int:
@@ -300,8 +299,8 @@ class GridCounter:
         self._small[:] = 0
 
     def result(self) -> NDArray[np.integer]:
-        """Return the counts."""
-        return self.total
+        """Return the counts, shape (m * m,), as int32 until they could be too large for it."""
+        return self._small if self._large is None else self._large + self._small
 
     def merge(self, result: NDArray[np.integer]) -> None:
         """Add the counts of another counter of the same grid."""
@@ -315,19 +314,18 @@ class GridCounter:
             self._since += more
             self._small += result.astype(np.int32, copy=False)
 
-    @property
-    def total(self) -> NDArray[np.int64] | NDArray[np.int32]:
-        """The number of records in each of the m by m cells, shape (m * m,), column by column.
 
-        The type is int32 until a count could be too large for it, then int64.
-        """
-        return self._small if self._large is None else self._large + self._small
-
-
-def counter_of(what: Cells | RangeQueries) -> GridCounter | PlaceCounter:
-    """Return a new counter of cells or boxes, whose attribute ``total`` holds the counts."""
+def counter_of(what: Cells | RangeQueries | Draw) -> Counter:
+    """Return a new counter of cells or boxes, whose ``result`` is their counts, or a ``Drawer``."""
+    region = what.region
+    if isinstance(what, Draw):
+        return Drawer(what)
     if isinstance(what, Grid):
         return GridCounter(what)
     if isinstance(what, Partition):
-        return PartitionCounter(what)
-    return BoxCounter(what) if isinstance(what, RangeQueries) else CellCounter(what)
+        lookup, cells = CellLookup(what), len(what)
+        return TallyCounter(region, cells, lambda xy: np.bincount(lookup.of(xy), minlength=cells))
+    if isinstance(what, RangeQueries):
+        return TallyCounter(region, len(what), lambda xy: exact_counts(Points(region, xy), what))
+    size = what.count(Points(region, [])).counts.size
+    return TallyCounter(region, size, lambda xy: what.count(Points(region, xy)).counts.ravel())

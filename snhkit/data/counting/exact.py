@@ -2,27 +2,29 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.data.counting.cluster import Cluster
-from snhkit.data.counting.counters import counter_of
+from snhkit.data.counting.counters import Collector, Draw, counter_of
 from snhkit.data.counting.passes import over, take_rows
 from snhkit.data.counting.spill import Choice, Divided, Sorted, take_places
-from snhkit.data.sources.chunk import Source
 from snhkit.data.sources.columns import Rules
+from snhkit.data.sources.opening import Source
 from snhkit.data.sources.report import ReadReport, Seen, report_of
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, Histogram, Partition, RangeQueries, Region
+from snhkit.geometry import Grid, Histogram, Partition, Points, RangeQueries, Region
 from snhkit.geometry.dyadic import numbers_at
 from snhkit.geometry.histogram import Cells, is_proven
 from snhkit.geometry.partition import CellLookup
 from snhkit.geometry.strata import By
 
 __all__ = ["FINE_DEPTH", "ExactCounts", "FineCounts", "Scan", "fine_grid"]
+
+_DRAWN = 100_000  # about as many records are drawn for ``ExactCounts.some``
 
 FINE_DEPTH = 12
 """How often the fine grid halves the region along each axis; it has 4,096 by 4,096 cells."""
@@ -34,10 +36,9 @@ def fine_grid(region: Region) -> Grid:
 
 
 class FineCounts:
-    """Numbers of records in the cells of the fine grid, whose sums are those of coarser cells.
+    """Numbers of records in the cells of the fine grid, without empty cells if this saves memory.
 
-    The cell in column i from the west and row j from the south has the number i * 4096 + j. Empty
-    cells are not stored if this saves memory.
+    The cell in column i from the west and row j from the south has the number i * 4096 + j.
     """
 
     def __init__(self, counts: NDArray[np.integer]) -> None:
@@ -95,10 +96,9 @@ def _coarser(at: NDArray[np.int64], depth: int) -> tuple[NDArray[np.int64], NDAr
 class ExactCounts:
     """Exact counts of records that stay in files or in a frame, a ``snhkit.privacy.CountSource``.
 
-    ``read`` reads all records and returns their number in each cell or box. The constructor counts
-    them in a fine grid of 4,096 by 4,096 cells, and keeps these counts in memory. If the cells of a
-    grid, partition or quadtree are unions of fine cells, the counts in memory are added. For all
-    other cells, all records are read again.
+    ``read`` reads all records and counts them in cells or boxes. The constructor counts them in a
+    fine grid of 4,096 by 4,096 cells, which is kept in memory; cells that are unions of fine cells
+    are sums of these counts, and for all others, the records are read again.
     """
 
     max_depth = FINE_DEPTH
@@ -106,7 +106,7 @@ class ExactCounts:
     def __init__(
         self,
         region: Region,
-        read: Callable[[Cells | RangeQueries], NDArray[np.integer]],
+        read: Callable[[Cells | RangeQueries | Draw], Any],
         divide: "Callable[[By], Callable[[], Iterator[ExactCounts]]] | None" = None,
     ) -> None:
         self._region, self._read, self._divide = region, read, divide
@@ -141,11 +141,7 @@ class ExactCounts:
         return Histogram(cells, counts.reshape(cells.m, cells.m))
 
     def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return which squares of a quadtree hold records, and the number of records in each.
-
-        The tree divides the region into 2^depth by 2^depth squares. Both arrays have shape (s,).
-        The squares are numbered as by ``snhkit.geometry.dyadic.square_of``, in ascending order.
-        """
+        """Return which squares of a quadtree hold records, and how many; see ``CountSource``."""
         if not 0 <= depth <= FINE_DEPTH:
             raise InputError(f"scan: the depth must be from 0 to {FINE_DEPTH}, not {depth}.")
         return self._fine.squares(depth)
@@ -160,6 +156,16 @@ class ExactCounts:
         if self._divide is None:
             raise InputError("these counts are of a stratum, which cannot be divided again.")
         return self._divide(by)
+
+    @cached_property
+    def some(self) -> Points:
+        """About 100,000 of the records, chosen at random by a public seed, or all if they are less.
+
+        Only evaluations may use them, and only those of all records of a source.
+        """
+        found = Collector(self.region)
+        found.merge(self._read(Draw(self.region, min(1.0, _DRAWN / max(self.n(), 1)))))
+        return found.points()
 
     def _refuse_elsewhere(self, what: str, region: Region) -> None:
         if region != self._region:
@@ -205,10 +211,9 @@ class Scan:
     def bounded(
         self, choose: Choice, spill: Any = None, window_days: int | None = None
     ) -> ExactCounts:
-        """Return an object that counts the records that ``choose`` selects of each person.
+        """Return an object that counts the records that ``choose`` selects, in temporary files.
 
-        If ``window_days`` is given, the choice is among those of a person in a window of days. The
-        selected records are in temporary files (see ``spill.Sorted``).
+        It selects among those of each person, or of each person in a window of days.
         """
         there = self._sorted(self._source, spill, window_days)
         there.keep(choose)
@@ -246,11 +251,11 @@ class Scan:
             yield ExactCounts(self._region, partial(self._kept, found, number))
 
     def _kept(
-        self, found: Divided | Sorted, stratum: int, what: Cells | RangeQueries
-    ) -> NDArray[np.integer]:
+        self, found: Divided | Sorted, stratum: int, what: Cells | RangeQueries | Draw
+    ) -> Any:
         """Return counts of the records in files."""
         parts, make = found.parts(stratum), partial(counter_of, what)
-        return over(parts, make, take_places, "Counting", self._cluster)[0].total
+        return over(parts, make, take_places, "Counting", self._cluster)[0].result()
 
     def of_people(self, spill: Any = None, window_days: int | None = None) -> NDArray[np.int64]:
         """Return the number of records of each of p people, shape (p,), or of each in a window."""
@@ -261,7 +266,7 @@ class Scan:
         self._told(found.seen)
         return found
 
-    def _total(self, what: Cells | RangeQueries) -> NDArray[np.integer]:
+    def _total(self, what: Cells | RangeQueries | Draw) -> Any:
         self._source.refuse_changed()
         counter, seen = over(
             self._source.parts,
@@ -272,7 +277,7 @@ class Scan:
         )
         self._source.refuse_changed()
         self._told(seen)
-        return counter.total
+        return counter.result()
 
     def _told(self, seen: Seen) -> None:
         """Report the rows left out by the first pass; raise InputError if later passes differ."""

@@ -8,18 +8,20 @@ returns what its counter found, never rows.
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import pyarrow
 from numpy.typing import NDArray
 
+from snhkit.data.counting.counters import Counter
 from snhkit.data.sources.chunk import Chunk
+from snhkit.data.sources.people import Unasked
 from snhkit.data.sources.report import FIRST_ROWS, Seen, defect, possible
 from snhkit.data.sources.times import NO_TIME
 from snhkit.geometry import Region
@@ -28,36 +30,10 @@ from snhkit.progress import steps
 if TYPE_CHECKING:
     from snhkit.data.counting.cluster import Cluster
 
-__all__ = ["Counter", "completed", "over", "take_rows", "thread_count"]
+__all__ = ["completed", "over", "take_rows", "thread_count"]
 
 _MOST_THREADS = 8
 _SAMPLE = 2**10  # rows of a chunk that are also read with latitude and longitude exchanged
-
-
-class Counter(Protocol):
-    """What rows are given to; each thread or worker has one, and their results are merged."""
-
-    def add(
-        self,
-        lat: NDArray[np.float64],
-        lon: NDArray[np.float64],
-        beside: Mapping[str, NDArray[np.int64]],
-        order: tuple[int, int],
-    ) -> tuple[int, NDArray[np.int64]]:
-        """Take rows; return how many lie in the region, and which are not valid degrees.
-
-        ``beside`` has the columns of ``Chunk.beside``. ``order`` has the number of the part and of
-        its first row, in which rows follow each other.
-        """
-        ...
-
-    def result(self) -> Any:
-        """Return what was found, in a form that can be sent to another process."""
-        ...
-
-    def merge(self, result: Any, /) -> None:
-        """Add the result of another counter."""
-        ...
 
 
 C = TypeVar("C", bound=Counter)
@@ -75,18 +51,8 @@ def over(
 ) -> tuple[C, Seen]:
     """Read all parts once; return a counter with the results of all, and what was seen.
 
-    Parameters
-    ----------
-    parts : sequence
-        The parts. Their method ``blocks`` yields functions, which yield the items for ``take``.
-    make : callable
-        Returns a new counter.
-    take : callable
-        Gives an item to a counter; see ``take_rows``.
-    what : str
-        The name of the task for a progress bar; without it, there is no bar.
-    cluster : Cluster, optional
-        The cluster whose workers read the parts; by default threads of this process do.
+    The blocks of the parts yield items, which ``take`` gives to a counter that ``make`` returned.
+    A progress bar says ``what`` is done. Without a cluster, threads of this process read the parts.
     """
     counter: C | None = None
     seen = Seen()
@@ -199,12 +165,15 @@ def take_rows(
     lat, lon, beside = chunk.lat, chunk.lon, chunk.beside
     gaps: NDArray[np.bool_] | None = None
     if (person := chunk.person) is not None:
-        missing = person == 0
-        if ids_required:
-            gaps = missing
+        if isinstance(person, Unasked):
+            seen.without_id += person.missing()
         else:
-            seen.without_id += int(missing.sum())
-        seen.ids.add(chunk.texts, person, lambda row: chunk.value(row, "user"))
+            missing = person == 0
+            if ids_required:
+                gaps = missing
+            else:
+                seen.without_id += int(missing.sum())
+            seen.ids.add(chunk.texts, person, lambda row: chunk.value(row, "user"))
     if chunk.time is not None:
         gone = chunk.time == NO_TIME
         gaps = gone if gaps is None else gaps | gone
@@ -245,7 +214,7 @@ def _note_unusable(
 ) -> None:
     placed = possible(chunk.lat[unusable], chunk.lon[unusable])
     known = np.ones(unusable.size, bool)
-    if ids_required and chunk.person is not None:
+    if ids_required and isinstance(chunk.person, np.ndarray):
         known = chunk.person[unusable] != 0
     seen.causes.update(
         place=int((~placed).sum()),

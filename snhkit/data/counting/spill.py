@@ -13,12 +13,13 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import NDArray
 
 from snhkit.data.counting.cluster import Cluster
-from snhkit.data.counting.counters import Beside, Order, PlaceCounter
+from snhkit.data.counting.counters import Beside, Counter, Order
 from snhkit.data.counting.passes import completed, over, take_rows, thread_count
-from snhkit.data.sources.chunk import Source
+from snhkit.data.sources.opening import Source
 from snhkit.data.sources.report import Seen
 from snhkit.errors import InputError
 from snhkit.geometry import Region
@@ -32,20 +33,15 @@ _BUCKET_BYTES = 2**25  # approximate size of a bucket
 _MOST_BUCKETS = 1024
 
 Choice = Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]
-"""A function that chooses which of n records are kept, and returns their indices.
+"""Chooses which of n records are kept, from their persons (n,) and places in metres (n, 2).
 
-The arguments are the number of each record's person, shape (n,), and each record's place in metres,
-shape (n, 2). The choice among a person's records does not depend on the records of other people.
+It returns their indices. The choice for a person does not depend on the records of other people.
 """
 
 
 def bucket_count(source_bytes: int) -> int:
-    """Return into how many files to sort the records of a source of ``source_bytes`` bytes.
+    """Return into how many files to sort the records of a source, a power of two up to 1,024.
 
-    The number is a power of two from 16 to 1,024.
-
-    Examples
-    --------
     >>> bucket_count(10**6), bucket_count(10**10)
     (16, 512)
     """
@@ -64,14 +60,14 @@ class Spill:
     by: By | None = None
 
 
-class _Writer(PlaceCounter):
+class _Writer(Counter):
     """A counter that appends records to files of its own, one for each of several buckets.
 
     The files of a task that was lost and runs again do no harm, since only results name files.
     """
 
     def __init__(self, to: Spill) -> None:
-        super().__init__(to.region, 0)
+        super().__init__(to.region)
         self._to, self._token = to, uuid4().hex
         self._names: set[str] = set()
 
@@ -104,16 +100,18 @@ class _Writer(PlaceCounter):
 class Spiller(_Writer):
     """A counter that writes records to one file for each bucket of people."""
 
-    def add_kept(self, xy: NDArray[np.float64], beside: Beside, order: Order) -> None:
+    def add_kept(self, xy: Float[np.ndarray, "n 2"], beside: Beside, order: Order) -> None:
         """Write n records."""
-        group = beside["person"].view(np.uint64)
+        person, time = beside["person"], beside.get("time")
+        assert isinstance(person, np.ndarray)  # noqa: S101
+        group = person.view(np.uint64)
         if self._to.window_days is not None:
-            if "time" not in beside:
+            if not isinstance(time, np.ndarray):
                 raise InputError(
                     "a unit of privacy with windows of days, such as 'user-day', needs the time of "
                     "each record; give time=..., the name of the column of times."
                 )
-            nth = windows(beside["time"] // DAY_S, self._to.window_days)
+            nth = windows(time // DAY_S, self._to.window_days)
             group = _spread(group ^ _spread(nth.view(np.uint64)))
         bits = self._to.buckets.bit_length() - 1
         rows = np.empty(len(xy), _record(self._to.by))
@@ -126,9 +124,10 @@ class Spiller(_Writer):
 class Divider(_Writer):
     """A counter that writes the places of records to one file for each stratum."""
 
-    def add_kept(self, xy: NDArray[np.float64], beside: Beside, order: Order) -> None:
+    def add_kept(self, xy: Float[np.ndarray, "n 2"], beside: Beside, order: Order) -> None:
         """Write n records, without those that are in no stratum."""
         stratum = beside["stratum"]
+        assert isinstance(stratum, np.ndarray)  # noqa: S101
         if (stratum == LEFT_OUT).any():
             xy, stratum = xy[stratum != LEFT_OUT], stratum[stratum != LEFT_OUT]
         self._append(stratum, xy)

@@ -1,201 +1,156 @@
-"""Chunks of rows, the parts of a source that yield them, and how columns become a chunk."""
+"""Parts of a source, which yield Arrow columns, and the chunks of rows that these become."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
 from snhkit.data.sources.columns import Layout, Rules
-from snhkit.data.sources.files import Place
 from snhkit.data.sources.geo import degrees_of, floats_of, points_of, to_degrees
-from snhkit.data.sources.people import person_keys
+from snhkit.data.sources.people import Unasked, person_keys
 from snhkit.data.sources.times import NO_TIME, local_seconds, times_of
 from snhkit.geometry.strata import LEFT_OUT, OTHER, By
+from snhkit.untrusted import parsing
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Block", "Chunk", "Part", "Source", "chunk_of"]
+__all__ = ["Chunk", "Part", "Rows"]
 
-_UNKNOWN_SIZE = 2**32  # bytes, assumed for a source whose size is unknown
+
+class Rows(NamedTuple):
+    """Arrow columns by role ("lat", "user", ...) of rows, the first of which has number ``first``.
+
+    For messages, ``number`` returns the number of a row, and ``value`` what the source has in a row
+    for a role; both have defaults. ``malformed`` has the defects of rows left out, by their number.
+    """
+
+    columns: "Mapping[str, pa.Array]"
+    first: int
+    number: Callable[[int], int] | None = None
+    value: Callable[[int, str], object] | None = None
+    malformed: Mapping[int, str] = {}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Chunk:
-    """Rows of a source that passed the filters, held in memory.
+    """Rows that passed the filters; ``number`` and ``value`` are those of ``Rows``."""
 
-    ``lat`` and ``lon`` are degrees, shape (n,), nan where the source has no number. ``person``
-    has the key of each row's person (see ``person_keys``), and ``time`` its local seconds since
-    1970, ``NO_TIME`` if unknown. ``rows`` counts the rows, with the malformed ones, whose
-    defects are by row number. ``first`` orders the chunks of a part. ``number`` returns the
-    number of a row for messages, and ``value`` what the source has in a row for a role such as
-    "lat". ``texts`` has the key of each different id that is text, and ``unit`` the unit of
-    times that are numbers.
-    """
-
-    lat: NDArray[np.float64]
-    lon: NDArray[np.float64]
-    rows: int
-    first: int
+    lat: Float[np.ndarray, " n"]  # degrees, nan where the source has no number
+    lon: Float[np.ndarray, " n"]
+    rows: int  # with the malformed ones
+    first: int  # orders the chunks of a part
     number: Callable[[int], int]
     value: Callable[[int, str], object]
-    person: NDArray[np.int64] | None = None
-    time: NDArray[np.int64] | None = None
-    stratum: NDArray[np.int64] | None = None
+    person: Int[np.ndarray, " n"] | Unasked | None = None  # see ``person_keys``
+    time: Int[np.ndarray, " n"] | None = None  # local seconds since 1970, or ``NO_TIME``
+    stratum: Int[np.ndarray, " n"] | None = None
     malformed: Mapping[int, str] = field(default_factory=dict)
-    texts: Mapping[str, int] = field(default_factory=dict)
-    unit: str = ""
+    texts: Mapping[str, int] | None = None  # see ``person_keys``
+    unit: str = ""  # of times that are numbers
 
     @property
-    def beside(self) -> dict[str, NDArray[np.int64]]:
+    def beside(self) -> dict[str, NDArray[np.int64] | Unasked]:
         """The columns person, time and stratum, by name, as far as they are known."""
         columns = {"person": self.person, "time": self.time, "stratum": self.stratum}
         return {name: column for name, column in columns.items() if column is not None}
 
 
-Block = Callable[[], Iterator[Chunk]]
-"""A function that decodes rows that were already read; it runs in the thread that calls it."""
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A piece of a source that a thread or process can read without the other pieces.
 
-
-class Part(Protocol):
-    """A piece of a source that a thread or process can read without the other pieces."""
-
-    @property
-    def name(self) -> str:
-        """Name of the file, for messages."""
-        ...
-
-    @property
-    def layout(self) -> Layout:
-        """The columns that are read."""
-        ...
-
-    @property
-    def numbering(self) -> str:
-        """How rows are numbered, as a phrase for messages, such as "rows count from 0"."""
-        ...
-
-    @property
-    def ids(self) -> tuple[str, str] | None:
-        """The family (see ``id_family``) and the type of the user ids, None if there are none."""
-        ...
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the blocks of rows in order, with bytes that are read but not yet decoded."""
-        ...
-
-
-@dataclass(frozen=True)
-class Source:
-    """Rows that can be read many times and must not change in between.
-
-    ``places`` are the files, none for an object in memory; ``notes`` tell what was not read.
+    ``read`` yields, for each block of rows, a function that decodes the block, which may then run
+    in another thread. ``numbering`` says how rows are numbered, for messages.
     """
 
     name: str
-    parts: Sequence[Part]
     rules: Rules
-    places: tuple[Place, ...] = ()
-    notes: tuple[str, ...] = ()
+    layout: Layout
+    read: Callable[[], Iterator[Callable[[], Iterator[Rows]]]]
+    kind: str = "a frame"
+    numbering: str = "rows count from 0"
 
-    @property
-    def size(self) -> int:
-        """The approximate size in bytes."""
-        return sum(place.size for place in self.places) or _UNKNOWN_SIZE
+    def blocks(self) -> Iterator[Callable[[], Iterator[Chunk]]]:
+        """Yield, for each block of rows, a function that decodes it."""
+        with parsing(self.name, self.kind):
+            for decode in self.read():
+                yield partial(self._chunks, decode)
 
-    @property
-    def numbering(self) -> str:
-        """How rows are numbered, as a phrase for messages."""
-        several = ", in each file" if len(self.places) > 1 else ""
-        return self.parts[0].numbering + several
+    def _chunks(self, decode: Callable[[], Iterator[Rows]]) -> Iterator[Chunk]:
+        with parsing(self.name, self.kind):
+            for rows in decode():
+                yield self._chunk(rows)
 
-    @property
-    def swap(self) -> str:
-        """What to do if latitudes and longitudes are swapped, as a phrase for messages."""
-        return self.parts[0].layout.swap
+    def _chunk(self, rows: Rows) -> Chunk:
+        columns, rules = rows.columns, self.rules
+        number = rows.number or (lambda row: rows.first + row)
+        lat, lon = self._degrees(rows)
+        person = clock = stratum = keep = None
+        texts: Mapping[str, int] | None = {}
+        unit = ""
+        if "time" in columns:
+            time, unit = times_of(self.name, columns["time"], rules.tz, number)
+            if rules.since is not None:
+                keep = (time >= rules.since) | (time == NO_TIME)
+            if rules.until is not None:
+                before = time < rules.until
+                keep = before if keep is None else keep & before
+            clock = local_seconds(time, rules.tz)
+            if rules.by is not None and rules.by.times:
+                stratum = rules.by.of_times(clock)
+        if rules.by is not None and "by" in columns:
+            stratum = _strata_of(columns["by"], rules.by)
+        if "user" in columns:
+            ids, beside = columns["user"], self.layout.beside
+            asked = rules.ids_required or rules.users is not None or beside
+            if not asked and Unasked.suits(ids.type):
+                person = Unasked(ids)
+            else:
+                person, texts = person_keys(ids, beside)
+            if rules.users is not None and isinstance(person, np.ndarray):
+                listed = np.isin(person, _keys_of(rules.users))
+                keep = listed if keep is None else keep & listed
 
-    @property
-    def found_users(self) -> str | None:
-        """The name of the column of users, if it was found by its name and nobody asked for it."""
-        return None if self.rules.ids_required else self.parts[0].layout.columns.get("user")
+        def held(row: int, role: str) -> object:
+            if role in ("lat", "lon") and role not in columns:
+                place = (lat, lon)[role == "lon"][row]
+                return None if np.isnan(place) else float(place)
+            return columns[role][row].as_py() if role in columns else None
 
-    def part_name(self, part: int) -> str | None:
-        """Return the name of a part, None if all parts are one file."""
-        return self.parts[part].name if len(self.places) > 1 else None
+        whole = Chunk(
+            lat, lon, len(lat) + len(rows.malformed), rows.first, number, rows.value or held,
+            person, clock, stratum, rows.malformed, texts, unit,
+        )  # fmt: skip
+        return whole if keep is None or keep.all() else _filtered(whole, np.flatnonzero(keep))
 
-    def refuse_changed(self) -> None:
-        """Raise InputError if a file has changed since it was opened."""
-        for place in self.places:
-            place.refuse_changed()
-
-
-def chunk_of(
-    name: str,
-    columns: "Mapping[str, pa.Array]",
-    layout: Layout,
-    rules: Rules,
-    first: int,
-    number: Callable[[int], int] | None = None,
-    value: Callable[[int, str], object] | None = None,
-    malformed: Mapping[int, str] | None = None,
-) -> Chunk:
-    """Return the rows that pass the filters, from Arrow columns by role.
-
-    ``first`` is the number of the first row. ``number`` is that of ``Chunk``, but for positions
-    before the filters; by default rows follow each other. ``value`` is that of ``Chunk``, likewise;
-    by default it returns the values of ``columns``.
-    """
-    number = number or (lambda row: first + row)
-    lat, lon = _degrees(name, columns, layout, rules, first)
-    rows = len(lat) + len(malformed or {})
-    person = clock = stratum = keep = None
-    texts: Mapping[str, int] = {}
-    unit = ""
-    if "time" in columns:
-        time, unit = times_of(name, columns["time"], rules.tz, number)
-        if rules.since is not None:
-            keep = (time >= rules.since) | (time == NO_TIME)
-        if rules.until is not None:
-            before = time < rules.until
-            keep = before if keep is None else keep & before
-        clock = local_seconds(time, rules.tz)
-        if rules.by is not None and rules.by.times:
-            stratum = rules.by.of_times(clock)
-    if rules.by is not None and "by" in columns:
-        stratum = _strata_of(columns["by"], rules.by)
-    if "user" in columns:
-        person, texts = person_keys(columns["user"], layout.beside)
-        if rules.users is not None:
-            listed = np.isin(person, _keys_of(rules.users))
-            keep = listed if keep is None else keep & listed
-
-    def held(row: int, role: str) -> object:
-        if role in ("lat", "lon") and role not in columns:
-            place = (lat, lon)[role == "lon"][row]
-            return None if np.isnan(place) else float(place)
-        return columns[role][row].as_py() if role in columns else None
-
-    whole = Chunk(lat, lon, rows, first, number, value or held, person, clock, stratum,
-                  malformed or {}, texts, unit)  # fmt: skip
-    return whole if keep is None or keep.all() else _filtered(whole, np.flatnonzero(keep))
+    def _degrees(self, rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        columns, rules = rows.columns, self.rules
+        if self.layout.geometry is not None:
+            return degrees_of(self.name, columns["geometry"], self.layout.geometry, rows.first)
+        if "point" in columns:
+            return points_of(self.name, columns["point"], rules.crs)
+        lat, lon = (floats_of(self.name, columns[role]) for role in ("lat", "lon"))
+        if rules.crs is not None:
+            return to_degrees(rules.crs, lon, lat)
+        return (lat, lon) if rules.degrees == 1 else (lat * rules.degrees, lon * rules.degrees)
 
 
-def _filtered(all_rows: Chunk, at: NDArray[np.int64]) -> Chunk:
-    return Chunk(
-        all_rows.lat[at],
-        all_rows.lon[at],
-        all_rows.rows - (len(all_rows.lat) - len(at)),
-        all_rows.first,
-        lambda row: all_rows.number(int(at[row])),
-        lambda row, role: all_rows.value(int(at[row]), role),
-        None if all_rows.person is None else all_rows.person[at],
-        None if all_rows.time is None else all_rows.time[at],
-        None if all_rows.stratum is None else all_rows.stratum[at],
-        all_rows.malformed,
-        all_rows.texts,
-        all_rows.unit,
+def _filtered(whole: Chunk, at: NDArray[np.int64]) -> Chunk:
+    return replace(
+        whole,
+        lat=whole.lat[at],
+        lon=whole.lon[at],
+        rows=whole.rows - (len(whole.lat) - len(at)),
+        number=lambda row: whole.number(int(at[row])),
+        value=lambda row, role: whole.value(int(at[row]), role),
+        person=None if whole.person is None else whole.person[at],
+        time=None if whole.time is None else whole.time[at],
+        stratum=None if whole.stratum is None else whole.stratum[at],
     )
 
 
@@ -220,18 +175,3 @@ def _keys_of(users: frozenset[str]) -> NDArray[np.int64]:
 
     keys = person_keys(pa.array(sorted(users), pa.string()))[0]
     return keys[keys != 0]
-
-
-def _degrees(
-    name: str, columns: "Mapping[str, pa.Array]", layout: Layout, rules: Rules, first: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if layout.geometry is not None:
-        return degrees_of(name, columns["geometry"], layout.geometry, first)
-    if "point" in columns:
-        return points_of(name, columns["point"], rules.crs)
-    lat, lon = (floats_of(name, columns[role]) for role in ("lat", "lon"))
-    if rules.crs is not None:
-        lat, lon = to_degrees(rules.crs, lon, lat)
-    elif rules.degrees != 1:
-        lat, lon = lat * rules.degrees, lon * rules.degrees
-    return lat, lon

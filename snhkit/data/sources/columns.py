@@ -2,17 +2,27 @@
 
 import difflib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from snhkit.data.sources.geo import Geometry, geometry_of
+from snhkit.data.sources.people import id_family
 from snhkit.data.sources.times import instant, zone
 from snhkit.errors import InputError
 from snhkit.geometry.strata import By
 
 if TYPE_CHECKING:
-    from snhkit.data.sources.geo import Geometry
+    import pyarrow as pa
 
-__all__ = ["Layout", "Rules", "layout_of", "refuse_other_columns", "rules_of", "said_position"]
+__all__ = [
+    "Layout",
+    "Rules",
+    "layout_of",
+    "layout_of_schema",
+    "refuse_other_columns",
+    "rules_of",
+    "said_position",
+]
 
 # If several names match, those of an earlier group take precedence.
 _USUAL = {
@@ -20,46 +30,29 @@ _USUAL = {
     "lon": (("lon", "lng", "long", "longitude"), ("x",)),
     "user": (("user", "user_id", "uid"), ("person", "person_id", "device", "device_id")),
 }
-_POINTS = {
-    "geometry",
-    "geom",
-    "thegeom",
-    "wkb",
-    "wkt",
-    "point",
-    "location",
-    "geolocation",
-    "latlon",
-}
+_POINTS = frozenset(
+    ("geometry", "geom", "thegeom", "wkb", "wkt", "point", "location", "geolocation", "latlon")
+)
 _MEANING = {"lat": "latitude", "lon": "longitude", "user": "user"}
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The columns to read from a source, and the filters of rows; all are public.
-
-    ``lat``, ``lon``, ``user``, ``time`` and ``point`` are columns, by name or position from 0;
-    ``point`` holds texts such as "(37.76, -122.43)". ``degrees`` is the unit of lat and lon in
-    degrees, and ``crs`` their coordinate reference system if they are not degrees. ``tz`` is the
-    zone of times without one, and of days. Rows with ``since`` <= time < ``until``, in
-    microseconds since 1970 in UTC, and of the people ``users`` are read. ``people`` says whether
-    the user of each row is "needed", "found" (read if a column has a usual name) or "named" (read
-    if ``user`` is given). ``by`` divides the rows into strata.
-    """
+    """The columns to read from a source, by name or position from 0, and the filters of rows."""
 
     lat: str | int | None = None
     lon: str | int | None = None
     user: str | int | None = None
     time: str | int | None = None
-    since: int | None = None
+    since: int | None = None  # microseconds since 1970 in UTC
     until: int | None = None
-    users: frozenset[str] | None = None
-    people: str = "named"
-    tz: str | None = None
-    degrees: float = 1.0
-    point: str | int | None = None
-    crs: str | None = None
-    by: By | None = None
+    users: frozenset[str] | None = None  # whose rows are read
+    people: str = "named"  # "needed", "found" (if a column has a usual name) or "named" in user
+    tz: str | None = None  # of times that name none, and of days
+    degrees: float = 1.0  # in a unit of lat and lon
+    point: str | int | None = None  # a column of texts such as "(37.76, -122.43)"
+    crs: str | None = None  # of lat and lon, if these are not degrees
+    by: By | None = None  # divides the rows into strata
 
     @property
     def ids_required(self) -> bool:
@@ -98,23 +91,28 @@ def _crs(given: object) -> str:
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns that were found in a source.
+    """The columns that were found in a source: the names of all, and the positions of some by role.
 
-    ``names`` are the names of all columns; ``roles`` pairs of a role ("lat", "lon", "point",
-    "geometry", "user", "time" or "by") and the position of its column. ``geometry`` describes the
-    column of geometries. ``beside`` describes another file whose user ids are numbers, if those of
-    this one are text.
+    The roles are "lat", "lon", "point", "geometry", "user", "time" and "by".
     """
 
     names: tuple[str, ...]
     roles: tuple[tuple[str, int], ...]
-    geometry: "Geometry | None" = None
-    beside: str = ""
+    geometry: Geometry | None = None
+    ids: tuple[str, str] = ("", "")  # the family (see ``id_family``) and type of user ids
+    beside: str = ""  # describes another file, whose ids are numbers while these are text
 
     @property
     def columns(self) -> dict[str, str]:
         """The name of each column to read, by role."""
         return {role: self.names[at] for role, at in self.roles}
+
+    def with_ids(self, source: str, kind: "pa.DataType") -> "Layout":
+        """Return this layout with the type of the user ids."""
+        try:
+            return replace(self, ids=(id_family(kind), str(kind)))
+        except InputError as refusal:
+            raise InputError(f"{source}: {refusal}") from None
 
     @property
     def swap(self) -> str:
@@ -130,19 +128,23 @@ class Layout:
         return f"pass lat={lon!r}, lon={lat!r}"
 
 
+def layout_of_schema(source: str, schema: "pa.Schema", rules: Rules) -> Layout:
+    """Return where the columns of an Arrow schema are; see ``layout_of``."""
+    geometry = geometry_of(source, schema) if rules.point is None else None
+    layout = layout_of(source, schema.names, rules, geometry)
+    for name in layout.columns.values():
+        if layout.names.count(name) > 1:
+            raise InputError(f"{source}: two columns are called {name!r}; rename one.")
+    user = layout.columns.get("user")
+    return layout if user is None else layout.with_ids(source, schema.field(user).type)
+
+
 def layout_of(
-    source: str, names: Sequence[object], rules: Rules, geometry: "Geometry | None" = None
+    source: str, names: Sequence[object], rules: Rules, geometry: Geometry | None = None
 ) -> Layout:
-    """Return where the columns of latitude, longitude, user and time are.
+    """Return where the columns are, which are named by the rules or have common names.
 
-    Columns that the rules do not name are recognised by common names. ``geometry`` is the column of
-    geometries of the source, which is used unless the rules name other columns.
-
-    Raises
-    ------
-    InputError
-        If a column is missing, several columns match, or a filter or the unit of privacy needs a
-        column that was not found.
+    ``geometry`` is the column of geometries, which is used unless the rules name other columns.
 
     Examples
     --------

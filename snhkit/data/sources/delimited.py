@@ -4,15 +4,15 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from snhkit.data.sources.chunk import Block, Chunk, chunk_of
+from snhkit.data.sources.chunk import Part, Rows
 from snhkit.data.sources.columns import Layout, Rules, layout_of, said_position
 from snhkit.data.sources.files import Place
 from snhkit.errors import InputError
@@ -21,13 +21,14 @@ from snhkit.untrusted import parsing, refuse_swallowed_rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["TextPart", "text_part"]
+__all__ = ["text_parts"]
 
 _MAX_HEADER = 2**20  # bytes in the first row
 _MAX_COLUMNS = 10_000
 _MAX_ROW = 2**22  # bytes in a row; quoted text is also parsed in blocks of this size
 _BLOCK = 2**22  # bytes that are decoded at a time
 _END = "-end-of-file-"  # every field of the row that ``_Watched`` appends to the text
+_LF = 10  # the byte that ends a line
 _FREE_BYTES = 2**26  # every packed file may unpack to this many bytes
 _MAX_RATIO = 200  # unpacked to packed size, above _FREE_BYTES; positions reach about 10
 _MAX_MALFORMED = 1_000
@@ -58,14 +59,8 @@ class FirstRow(NamedTuple):
 def first_row(source: str, lines: list[bytes], rules: Rules) -> FirstRow:
     """Return what the first two lines of a text file show.
 
-    The first row is a record, and not a header, if latitude and longitude are given by position and
-    it has numbers there, and in the check-ins that the Stanford Network Analysis Project (SNAP)
-    publishes: user, time, latitude, longitude and venue, separated by tabs.
-
-    Raises
-    ------
-    InputError
-        If the line is empty, too long or not in UTF-8, or has only numbers instead of names.
+    The first row is a record if latitude and longitude are given by position and it has numbers
+    there, and in the check-ins of the Stanford Network Analysis Project (SNAP).
 
     Examples
     --------
@@ -135,32 +130,25 @@ def _not_utf8(source: str) -> InputError:
 
 
 @dataclass(frozen=True)
-class TextPart:
+class TextFile:
     """A file of delimited text, with its first row and the columns to read."""
 
     place: Place
-    rules: Rules
     head: FirstRow
     layout: Layout
-    ids: tuple[str, str] | None = None
 
     @property
     def name(self) -> str:
         """Name of the file."""
         return self.place.name
 
-    @property
-    def numbering(self) -> str:
-        """How rows are numbered, as a phrase for messages."""
-        return self.head.numbering
-
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[Callable[[], Iterator[Rows]]]:
         """Yield, for each block of whole rows, a function that decodes the rows.
 
         Up to the first quotation mark, every line is a row. From there on, a single parser splits
         the rest of the file into rows, because a quoted field may contain line ends.
         """
-        with parsing(self.name, "text"), _opened(self.place) as (stream, limit):
+        with _opened(self.place) as (stream, limit):
             for _ in range(self.head.first_record - 1):
                 stream.readline(_MAX_HEADER + 1)
             kept, first, seen = b"", self.head.first_record, 0
@@ -169,9 +157,9 @@ class TextPart:
                 if seen > limit:
                     raise _too_much(self.name, seen)
                 data = kept + read
-                if b'"' in data or data.count(b"\r") != data.count(b"\r\n"):
-                    rest = io.BufferedReader(_Chained(data, stream))
-                    yield from self._quoted(rest, first, limit - seen + len(data))
+                alone = b"\r" in data and data.count(b"\r") != data.count(b"\r\n")
+                if alone or b'"' in data:
+                    yield from self._quoted(data, stream, first, limit - seen + len(data))
                     return
                 end = data.rfind(b"\n") + 1
                 kept = data[end:]
@@ -179,81 +167,67 @@ class TextPart:
                     raise InputError(f"{self.name}: a row is longer than {_MAX_ROW:,} bytes.")
                 if end:
                     yield partial(self._plain, data[:end], first)
-                    first += data.count(b"\n", 0, end)
+                    ends = np.frombuffer(data, np.uint8, end) == _LF
+                    first += int(np.count_nonzero(ends))  # faster than bytes.count
             if kept:
                 yield partial(self._plain, kept, first)
 
-    def _plain(self, data: bytes, first: int) -> Iterator[Chunk]:
+    def _plain(self, data: bytes, first: int) -> Iterator[Rows]:
         """Yield the rows of a block without quotation marks, in which every line is a row."""
         import pyarrow as pa
 
         malformed: dict[int, str] = {}
-        with parsing(self.name, "text"):
-            try:
-                batch = self._parsed(data, first, malformed, pa.float64())
-            except pa.ArrowInvalid:  # a field may not be a number: parse all fields as text
-                malformed.clear()
-                batch = self._parsed(data, first, malformed, pa.string())
-            yield self._chunk(batch, first, malformed, data)
+        try:
+            table = self._parsed(data, first, malformed, pa.float64())
+        except pa.ArrowInvalid:  # a field may not be a number: parse all fields as text
+            malformed.clear()
+            table = self._parsed(data, first, malformed, pa.string())
+
+        def value(row: int, role: str) -> object:  # messages quote the text itself
+            text = self._columns(self._parsed(data, first, {}, pa.string()))
+            return text[role][row].as_py() if role in text else None
+
+        yield self._rows(table, first, malformed)._replace(value=value)
 
     def _parsed(
         self, data: bytes, first: int, malformed: dict[int, str], number: "pa.DataType"
     ) -> "pa.Table":
         from pyarrow import csv as arrow_csv
 
-        return _parse(
-            self.name,
-            lambda **options: arrow_csv.read_csv(io.BytesIO(data), **options),
-            self.head,
-            {str(at): number if role in ("lat", "lon") else None for role, at in self.layout.roles},
-            malformed,
-            first,
-            block_size=len(data) + 1,
-            newlines_in_values=False,
+        return self._parse(
+            partial(arrow_csv.read_csv, io.BytesIO(data)), number, malformed, first, len(data) + 1
         )
 
-    def _chunk(
-        self, table: Any, first: int, malformed: dict[int, str], data: bytes | None
-    ) -> Chunk:
-        def columns(table: Any) -> dict[str, "pa.Array"]:
-            return {role: table.column(str(at)).combine_chunks() for role, at in self.layout.roles}
+    def _columns(self, table: Any) -> "dict[str, pa.Array]":
+        return {role: table.column(str(at)).combine_chunks() for role, at in self.layout.roles}
 
-        def value(row: int, role: str) -> object:  # messages quote the text itself
-            import pyarrow as pa
+    def _rows(self, table: Any, first: int, malformed: dict[int, str]) -> Rows:
+        number = _numbers(first, malformed)
+        return Rows(self._columns(table), first, number, malformed=malformed)
 
-            text = columns(table if data is None else self._parsed(data, first, {}, pa.string()))
-            return text[role][row].as_py() if role in text else None
-
-        return chunk_of(self.name, columns(table), self.layout, self.rules, first,
-                        _numbers(first, malformed), value, malformed)  # fmt: skip
-
-    def _quoted(self, stream: BinaryIO, first: int, limit: int) -> Iterator[Block]:
-        """Yield the rows of ``stream``, which begins with row ``first``, split by one parser."""
+    def _quoted(
+        self, data: bytes, stream: BinaryIO, first: int, limit: int
+    ) -> Iterator[Callable[[], Iterator[Rows]]]:
+        """Yield the rows of ``data`` and then ``stream``, from row ``first``, by one parser."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
         malformed: dict[int, str] = {}
         width, delimiter = len(self.head.names), self.head.delimiter
         end = delimiter.join([_END] * width) + "\n"
-        watched = _Watched(self.name, stream, limit, end.encode())
-        reader = _parse(
-            self.name,
-            lambda **options: arrow_csv.open_csv(pa.PythonFile(watched, mode="r"), **options),
-            self.head,
-            {str(at): None for _, at in self.layout.roles},
-            malformed,
-            first,
-            block_size=_MAX_ROW,
-            newlines_in_values=True,
+        watched = _Watched(self.name, data, stream, limit, end.encode())
+        text = pa.PythonFile(watched, mode="r")
+        reader = self._parse(
+            partial(arrow_csv.open_csv, text), pa.string(), malformed, first, _MAX_ROW, quoted=True
         )
         rows, told = 0, 0
         held: pa.RecordBatch | None = None
-        with _explained(self.name, malformed, delimiter):
+        with self._explained(malformed):
             for batch in reader:
                 if held is not None:
                     new = dict(list(malformed.items())[told:])
                     told += len(new)
-                    yield partial(self._told, pa.Table.from_batches([held]), first + rows, new)
+                    yield self._block(held, first + rows, new)
                     rows += held.num_rows + len(new)
                 held = batch
         closed = held is not None and held.num_rows > 0 and held.column(0)[-1].as_py() == _END
@@ -263,11 +237,81 @@ class TextPart:
         if held is None or not closed:
             raise InputError(f"{self.name}: the last row is not complete; the file may be cut off.")
         new = dict(list(malformed.items())[told:])
-        yield partial(self._told, pa.Table.from_batches([held.slice(0, last)]), first + rows, new)
+        yield self._block(held.slice(0, last), first + rows, new)
 
-    def _told(self, table: Any, first: int, malformed: dict[int, str]) -> Iterator[Chunk]:
-        with parsing(self.name, "text"):
-            yield self._chunk(table, first, malformed, None)
+    def _block(
+        self, batch: "pa.RecordBatch", first: int, malformed: dict[int, str]
+    ) -> Callable[[], Iterator[Rows]]:
+        import pyarrow as pa
+
+        table = pa.Table.from_batches([batch])
+        return lambda: iter([self._rows(table, first, malformed)])
+
+    def _parse(
+        self, read: Callable[..., Any], number: "pa.DataType", malformed: dict[int, str],
+        first: int, block_size: int, quoted: bool = False,
+    ) -> Any:  # fmt: skip
+        """Parse text from row ``first``; ``malformed`` gets the defects of rows by number."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        width, delimiter = len(self.head.names), self.head.delimiter
+        what = "first row" if self.head.is_record else "header"
+
+        def put_aside(row: arrow_csv.InvalidRow) -> str:
+            told = f"{row.actual_columns} fields, but the {what} has {width}"
+            if row.actual_columns == width + 1:
+                told += (
+                    f" (rows end in {delimiter!r}, the header does not)"
+                    if row.text.rstrip().endswith(delimiter)
+                    else " (if the first field is the name of the row, give its column a name in "
+                    "the header)"
+                )
+            malformed[row.number + first - 1] = told
+            return "skip" if len(malformed) <= _MAX_MALFORMED else "error"
+
+        kinds = {
+            str(at): number if role in ("lat", "lon") else pa.string()
+            for role, at in self.layout.roles
+        }
+        names = [str(i) for i in range(width)]
+        with self._explained(malformed):
+            return read(
+                read_options=arrow_csv.ReadOptions(
+                    use_threads=False, column_names=names, block_size=block_size
+                ),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=delimiter,
+                    newlines_in_values=quoted,
+                    ignore_empty_lines=False,
+                    invalid_row_handler=put_aside,
+                ),
+                convert_options=arrow_csv.ConvertOptions(
+                    include_columns=list(kinds),
+                    column_types=kinds,
+                    strings_can_be_null=True,
+                    null_values=[""],
+                ),
+            )
+
+    @contextmanager
+    def _explained(self, malformed: dict[int, str]) -> Iterator[None]:
+        import pyarrow as pa
+
+        try:
+            yield
+        except pa.ArrowInvalid as failure:
+            if len(malformed) > _MAX_MALFORMED:
+                raise InputError(
+                    f"{self.name}: rows have {next(iter(malformed.values()))}; {_MAX_MALFORMED:,} "
+                    "or more rows have such a defect. Are fields separated by "
+                    f"{self.head.delimiter!r}?"
+                ) from None
+            if "UTF8" in str(failure):
+                raise _not_utf8(self.name) from None
+            if "straddl" in str(failure):
+                raise InputError(f"{self.name}: a row is longer than {_MAX_ROW:,} bytes.") from None
+            raise
 
     def _refuse_swallowed(self, width: int, delimiter: str) -> None:
         at = [i for role, i in self.layout.roles if role in ("lat", "lon")]
@@ -282,14 +326,16 @@ class TextPart:
             )
 
 
-def text_part(place: Place, rules: Rules) -> TextPart:
+def text_parts(place: Place, rules: Rules) -> list[Part]:
     """Open a text file, and find the columns to read."""
     with parsing(place.name, "text"), _opened(place) as (stream, _):
         lines = [stream.readline(_MAX_HEADER + 1) for _ in range(2)]
     head = first_row(place.name, lines, rules)
     layout = layout_of(place.name, head.names, rules)
-    ids = ("text", "text") if "user" in layout.columns else None
-    return TextPart(place, rules, head, layout, ids)
+    if "user" in layout.columns:
+        layout = replace(layout, ids=("text", "text"))
+    read = TextFile(place, head, layout).blocks
+    return [Part(place.name, rules, layout, read, "text", head.numbering)]
 
 
 @contextmanager
@@ -313,75 +359,6 @@ def _too_much(source: str, seen: int) -> InputError:
     )
 
 
-def _parse(
-    source: str, read: Callable[..., Any], head: FirstRow,
-    kinds: "Mapping[str, pa.DataType | None]", malformed: dict[int, str], first: int,
-    *, block_size: int, newlines_in_values: bool,
-) -> Any:  # fmt: skip
-    """Parse delimited text with pyarrow; ``malformed`` gets the defects of rows by their numbers.
-
-    ``read`` calls ``pyarrow.csv.read_csv`` or ``open_csv``. ``kinds`` has the type of each wanted
-    column by its position, None for text. ``first`` is the number of the first row of the text.
-    """
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    width, delimiter = len(head.names), head.delimiter
-    what = "first row" if head.is_record else "header"
-
-    def put_aside(row: arrow_csv.InvalidRow) -> str:
-        told = f"{row.actual_columns} fields, but the {what} has {width}"
-        if row.actual_columns == width + 1:
-            told += (
-                f" (rows end in {delimiter!r}, the header does not)"
-                if row.text.rstrip().endswith(delimiter)
-                else " (if the first field is the name of the row, give its column a name in the "
-                "header)"
-            )
-        malformed[row.number + first - 1] = told
-        return "skip" if len(malformed) <= _MAX_MALFORMED else "error"
-
-    with _explained(source, malformed, delimiter):
-        return read(
-            read_options=arrow_csv.ReadOptions(
-                use_threads=False,
-                column_names=[str(i) for i in range(width)],
-                block_size=block_size,
-            ),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=delimiter,
-                newlines_in_values=newlines_in_values,
-                ignore_empty_lines=False,
-                invalid_row_handler=put_aside,
-            ),
-            convert_options=arrow_csv.ConvertOptions(
-                include_columns=list(kinds),
-                column_types={name: kind or pa.string() for name, kind in kinds.items()},
-                strings_can_be_null=True,
-                null_values=[""],
-            ),
-        )
-
-
-@contextmanager
-def _explained(source: str, malformed: dict[int, str], delimiter: str) -> Iterator[None]:
-    import pyarrow as pa
-
-    try:
-        yield
-    except pa.ArrowInvalid as failure:
-        if len(malformed) > _MAX_MALFORMED:
-            raise InputError(
-                f"{source}: rows have {next(iter(malformed.values()))}; {_MAX_MALFORMED:,} or "
-                f"more rows have such a defect. Are fields separated by {delimiter!r}?"
-            ) from None
-        if "UTF8" in str(failure):
-            raise _not_utf8(source) from None
-        if "straddl" in str(failure):
-            raise InputError(f"{source}: a row is longer than {_MAX_ROW:,} bytes.") from None
-        raise
-
-
 def _numbers(first: int, malformed: dict[int, str]) -> Callable[[int], int]:
     """Return a function from the position of a row among well-formed rows to its number."""
     if not malformed:
@@ -398,14 +375,14 @@ def _numbers(first: int, malformed: dict[int, str]) -> Callable[[int], int]:
 
 
 class _Watched(io.RawIOBase):
-    """A stream of at most ``limit`` bytes that counts its lines and appends the row ``end``.
+    """A stream of ``data`` and the rest of another stream, which counts lines and bytes.
 
-    The appended row shows whether the parser has read the text to its end.
+    It appends the row ``end``, which shows whether the parser has read the text to its end.
     """
 
-    def __init__(self, source: str, stream: BinaryIO, limit: int, end: bytes) -> None:
+    def __init__(self, source: str, data: bytes, stream: BinaryIO, limit: int, end: bytes) -> None:
         self._source, self._stream, self._limit = source, stream, limit
-        self._ending: bytes | None = end
+        self._data, self._ending = memoryview(data), end
         self._seen = 0
         self._last = b"\n"
         self.lines = 0
@@ -416,31 +393,17 @@ class _Watched(io.RawIOBase):
 
     def read(self, size: int = -1, /) -> bytes:
         """Return the next bytes; the appended row follows the last bytes of the text."""
-        data = self._stream.read(_MAX_ROW if size < 0 else size)
+        size = _MAX_ROW if size < 0 else size
+        data = bytes(self._data[:size]) or self._stream.read(size)
+        self._data = self._data[len(data) :]
         self._seen += len(data)
         if self._seen > self._limit:
             raise _too_much(self._source, self._seen)
         self.lines += data.count(b"\n")
         if data:
             self._last = data[-1:]
-        elif self._ending is not None:
+        elif self._ending:
             self.lines += self._last != b"\n"
             data = self._ending if self._last == b"\n" else b"\n" + self._ending
-            self._ending = None
+            self._ending = b""
         return data
-
-
-class _Chained(io.RawIOBase):
-    """A stream of ``data``, which was read already, followed by the rest of another stream."""
-
-    def __init__(self, data: bytes, stream: BinaryIO) -> None:
-        self._data, self._stream = memoryview(data), stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        data = self._data[: len(buffer)] if len(self._data) else self._stream.read(len(buffer))
-        self._data = self._data[len(data) :]
-        buffer[: len(data)] = data
-        return len(data)

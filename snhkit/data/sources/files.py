@@ -35,16 +35,12 @@ _CHANGED = (
 
 @dataclass(frozen=True)
 class Place:
-    """A file, with its size in bytes and the time of its last change when it was found.
-
-    The time is in nanoseconds since 1970. ``system`` is an address in the file system of the file,
-    empty for this machine.
-    """
+    """A file, with its size in bytes and the time of its last change when it was found."""
 
     path: str
     size: int
-    changed_ns: int
-    system: str = ""
+    changed_ns: int  # since 1970
+    system: str = ""  # an address in its file system, empty for this machine
 
     @property
     def name(self) -> str:
@@ -80,10 +76,7 @@ class Place:
 
 
 def is_large(path: str | os.PathLike[str]) -> bool:
-    """Return whether records are to be counted as they are read, and not read into memory.
-
-    This holds for folders and for files of at least 256 MB.
-    """
+    """Return whether a source is a folder or a file of at least 256 MB, too large for memory."""
     there = Path(path).expanduser()
     return there.is_dir() or (there.is_file() and there.stat().st_size >= _LARGE)
 
@@ -91,25 +84,11 @@ def is_large(path: str | os.PathLike[str]) -> bool:
 def find_files(
     source: "str | os.PathLike[str] | Sequence[Any]",
 ) -> tuple[str, list[Place], tuple[str, ...]]:
-    """Find the files at one or several paths, folders, patterns or addresses.
+    """Return the name of a source, its files, and a note on files that are not read, if any.
 
     In folders, names that begin with "." or "_" are left out, as Hive and Spark do; links are
     followed. "*" in a pattern does not match "/", and "**" does. A file counts once, however often
-    and by whatever names it is found.
-
-    Returns
-    -------
-    name : str
-        The name of the source, for messages.
-    places : list of Place
-        The files, in the order of ``source``; those in one folder are ordered by path.
-    notes : tuple of str
-        A note on files that are not read, if there are any.
-
-    Raises
-    ------
-    InputError
-        If no file is found, files are of several kinds, or a file lies beside a packed copy.
+    and by whatever names it is found. The files are in the order of ``source`` and of their paths.
     """
     given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if not given:

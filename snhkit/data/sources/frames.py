@@ -1,7 +1,7 @@
 """Arrays, frames and tables in memory, and .npy files, as Arrow columns in blocks of rows."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from numbers import Real
@@ -11,11 +11,10 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.data.sources.chunk import Block, Chunk, chunk_of
-from snhkit.data.sources.columns import Layout, Rules, layout_of
+from snhkit.data.sources.chunk import Part, Rows
+from snhkit.data.sources.columns import Layout, Rules, layout_of, layout_of_schema
 from snhkit.data.sources.files import Place
-from snhkit.data.sources.geo import Geometry, geometry_of
-from snhkit.data.sources.people import id_family
+from snhkit.data.sources.geo import Geometry
 from snhkit.errors import InputError
 from snhkit.untrusted import parsing
 
@@ -23,70 +22,29 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-__all__ = ["ArrayFile", "ObjectPart", "array_file", "object_part"]
+__all__ = ["array_parts", "object_part"]
 
 _BATCH = 2**18  # rows at a time
 _MAX_COLUMNS = 10_000
-
-Columns = "Mapping[str, pa.Array]"
-Value = Callable[[int, str], object]
+_Blocks = Iterator[Callable[[], Iterator[Rows]]]
 
 
-@dataclass(frozen=True, eq=False)
-class ObjectPart:
-    """Rows of an object in memory.
-
-    ``read`` yields the columns of each block of rows by role, and a function that returns a value
-    for messages, or None.
-    """
-
-    name: str
-    rules: Rules
-    layout: Layout
-    numbering: str
-    ids: tuple[str, str] | None
-    read: Callable[[], Iterator[tuple[Any, Value | None]]]
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield, for each block of rows, a function that decodes the rows."""
-        first = 0
-        with parsing(self.name, "a frame"):
-            for columns, value in self.read():
-                yield partial(self._chunks, columns, value, first)
-                first += len(next(iter(columns.values())))
-
-    def _chunks(self, columns: Any, value: Value | None, first: int) -> Iterator[Chunk]:
-        with parsing(self.name, "a frame"):
-            yield chunk_of(self.name, columns, self.layout, self.rules, first, value=value)
+def _blocks(batches: "Iterator[Mapping[str, pa.Array]]") -> _Blocks:
+    """Yield each batch of columns by role as a block."""
+    first = 0
+    for columns in batches:
+        yield partial(iter, [Rows(columns, first)])
+        first += len(next(iter(columns.values())))
 
 
-@dataclass(frozen=True)
-class ArrayFile:
-    """A .npy file, which is mapped into memory; this checks the declared shape against the size."""
-
-    place: Place
-    rules: Rules
-    layout: Layout
-    ids: tuple[str, str] | None
-    numbering: str = "rows count from 0"
-
-    @property
-    def name(self) -> str:
-        """Name of the file."""
-        return self.place.name
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield, for each block of rows, a function that decodes the rows."""
-        yield from _array_part(self.name, _mapped(self.place), self.rules).blocks()
-
-
-def array_file(place: Place, rules: Rules) -> ArrayFile:
+def array_parts(place: Place, rules: Rules) -> list[Part]:
     """Open a .npy file, and find the columns to read."""
     part = _array_part(place.name, _mapped(place), rules)
-    return ArrayFile(place, rules, part.layout, part.ids)
+    return [replace(part, read=partial(_mapped_blocks, place, rules), kind=".npy")]
 
 
 def _mapped(place: Place) -> NDArray:
+    """Map a .npy file into memory, which checks the declared shape against the size."""
     if place.system:
         raise InputError(
             f"{place.name}: copy the file to this machine; .npy is read from disks only."
@@ -95,14 +53,12 @@ def _mapped(place: Place) -> NDArray:
         return np.lib.format.open_memmap(place.path, mode="r")
 
 
-def object_part(source: Any, rules: Rules) -> ObjectPart:
-    """Return an array, a frame or table of any library, or an Arrow stream as one part.
+def _mapped_blocks(place: Place, rules: Rules) -> _Blocks:
+    yield from _array_part(place.name, _mapped(place), rules).read()
 
-    Raises
-    ------
-    InputError
-        If the object is none of these or lazy, or its columns are not found.
-    """
+
+def object_part(source: Any, rules: Rules) -> Part:
+    """Return an array, a frame or table of any library, or an Arrow stream as one part."""
     import pandas as pd
     import pyarrow.dataset as ds
 
@@ -115,7 +71,7 @@ def object_part(source: Any, rules: Rules) -> ObjectPart:
     return _stream_part(source, rules)
 
 
-def _array_part(name: str, array: NDArray, rules: Rules) -> ObjectPart:
+def _array_part(name: str, array: NDArray, rules: Rules) -> Part:
     fields = array.dtype.names
     if fields:
         array = array.reshape(-1)
@@ -147,16 +103,16 @@ def _array_part(name: str, array: NDArray, rules: Rules) -> ObjectPart:
             raise InputError(
                 f"{name}: latitude and longitude must be numbers, not {columns[role].dtype}."
             )
-
-    def read() -> Iterator[tuple[Any, Value | None]]:
-        for start in range(0, len(array), _BATCH):
-            rows = {role: column[start : start + _BATCH] for role, column in columns.items()}
-            yield {role: _from_numpy(role, part) for role, part in rows.items()}, None
-
-    ids = None
     if "user" in columns:
-        ids = _ids(name, _from_numpy("user", columns["user"][:1]).type)
-    return ObjectPart(name, rules, layout, "rows count from 0", ids, read)
+        layout = layout.with_ids(name, _from_numpy("user", columns["user"][:1]).type)
+
+    def read() -> _Blocks:
+        return _blocks(
+            {r: _from_numpy(r, column[start : start + _BATCH]) for r, column in columns.items()}
+            for start in range(0, len(array), _BATCH)
+        )
+
+    return Part(name, rules, layout, read)
 
 
 def _from_numpy(role: str, column: NDArray) -> "pa.Array":
@@ -172,7 +128,7 @@ def _from_numpy(role: str, column: NDArray) -> "pa.Array":
     return pa.array(plain, mask=mask, from_pandas=plain.dtype.kind == "f")
 
 
-def _pandas_part(frame: "pd.DataFrame", rules: Rules) -> ObjectPart:
+def _pandas_part(frame: "pd.DataFrame", rules: Rules) -> Part:
     import geopandas as gpd
 
     name, geometry = "the frame", None
@@ -190,25 +146,24 @@ def _pandas_part(frame: "pd.DataFrame", rules: Rules) -> ObjectPart:
         crs = "" if frame.crs == "EPSG:4326" else frame.crs.to_json()
         geometry = Geometry(str(frame.active_geometry_name), "WKB", crs, how="")
     layout = layout_of(name, list(frame.columns), rules, geometry)
+    at = dict(layout.roles)
 
-    def column(role: str, at: int, start: int, end: int) -> "pa.Array":
-        part = frame.iloc[start:end, at]
+    def column(role: str, start: int, end: int) -> "pa.Array":
+        part = frame.iloc[start:end, at[role]]
         return _from_series(name, role, part.to_wkb() if role == "geometry" else part)
 
-    def read() -> Iterator[tuple[Any, Value | None]]:
+    def value(start: int, row: int, role: str) -> object:
+        return frame.iat[start + row, at[role]] if role in at else None
+
+    def read() -> _Blocks:
+        told = geometry is None and "point" not in at
         for start in range(0, len(frame), _BATCH):
-            rows = {r: column(r, at, start, start + _BATCH) for r, at in layout.roles}
-            at = dict(layout.roles)
+            rows = {role: column(role, start, start + _BATCH) for role in at}
+            yield partial(iter, [Rows(rows, start, value=partial(value, start) if told else None)])
 
-            def value(row: int, role: str, start: int = start, at: dict = at) -> object:
-                return frame.iat[start + row, at[role]] if role in at else None
-
-            yield rows, None if geometry is not None or "point" in at else value
-
-    ids = None
-    if (at := dict(layout.roles).get("user")) is not None:
-        ids = _ids(name, column("user", at, 0, 1).type)
-    return ObjectPart(name, rules, layout, "rows count from 0, as by iloc", ids, read)
+    if "user" in at:
+        layout = layout.with_ids(name, column("user", 0, 1).type)
+    return Part(name, rules, layout, read, numbering="rows count from 0, as by iloc")
 
 
 def _from_series(name: str, role: str, part: "pd.Series") -> "pa.Array":
@@ -278,51 +233,39 @@ def _kind(value: object) -> str:
     return {str: "text", bytes: "bytes"}.get(type(value), type(value).__name__)
 
 
-def _dataset_part(source: Any, rules: Rules) -> ObjectPart:
+def _dataset_part(source: Any, rules: Rules) -> Part:
     name = "the dataset"
-    geometry = geometry_of(name, source.schema) if rules.point is None else None
-    layout = _single(name, layout_of(name, source.schema.names, rules, geometry))
+    layout = layout_of_schema(name, source.schema, rules)
 
-    def read() -> Iterator[tuple[Any, Value | None]]:
-        wanted = list(layout.columns.values())
-        for batch in source.to_batches(
-            columns=wanted, batch_size=_BATCH, batch_readahead=2, fragment_readahead=1
-        ):
-            if batch.num_rows:
-                yield {role: batch.column(at) for at, role in enumerate(layout.columns)}, None
+    def read() -> _Blocks:
+        batches = source.to_batches(
+            columns=list(layout.columns.values()), batch_size=_BATCH, batch_readahead=2,
+            fragment_readahead=1,
+        )  # fmt: skip
+        return _blocks(_by_role(layout, batch) for batch in batches if batch.num_rows)
 
-    ids = None
-    if (user := layout.columns.get("user")) is not None:
-        ids = _ids(name, source.schema.field(user).type)
-    return ObjectPart(name, rules, layout, "rows count from 0", ids, read)
+    return Part(name, rules, layout, read)
 
 
-def _stream_part(source: Any, rules: Rules) -> ObjectPart:
+def _stream_part(source: Any, rules: Rules) -> Part:
     """Return an object that narwhals knows or that has Arrow's C stream interface as one part."""
     import narwhals as nw
     import pyarrow as pa
 
     known: Any = nw.from_native(source, pass_through=True)
-    narwhal = isinstance(known, (nw.DataFrame, nw.LazyFrame))
+    narwhal = isinstance(known, (nw.DataFrame, nw.LazyFrame)) and not isinstance(source, pa.Table)
     if not narwhal and not hasattr(source, "__arrow_c_stream__"):
         raise InputError(
             "a path, a list of paths, an array or a data frame is needed, not "
             f"{type(source).__name__}."
         )
-    eager = isinstance(known, nw.DataFrame)
-    name = "the frame" if eager and not isinstance(source, pa.Table) else "the dataset"
+    eager = narwhal and isinstance(known, nw.DataFrame)
+    name = "the frame" if eager else "the dataset"
+    layout: Any = None
     with parsing(name, "a frame"):
-        schema = None
-        if not narwhal or isinstance(source, pa.Table):
-            schema = pa.RecordBatchReader.from_stream(source).schema
-            names, geometry = schema.names, None
-            if rules.point is None:
-                geometry = geometry_of(name, schema)
-        else:
-            names, geometry = list(known.collect_schema().names()), None
-        layout = _single(name, layout_of(name, names, rules, geometry))
         if narwhal:
             kinds = known.collect_schema()
+            layout = layout_of(name, list(kinds.names()), rules)
             columns = [
                 nw.col(one).cast(nw.String) if "Int128" in str(kinds[one]) else nw.col(one)
                 for one in layout.columns.values()
@@ -331,31 +274,22 @@ def _stream_part(source: Any, rules: Rules) -> ObjectPart:
             if not hasattr(source, "__arrow_c_stream__"):
                 if not eager:
                     raise InputError(f"{name}: the frame is lazy; pass frame.collect().")
-                source = known.select(columns).to_arrow()
+                source = known.select(columns).to_arrow()  # pyright: ignore
         schema = pa.RecordBatchReader.from_stream(source).schema
+        if not narwhal:
+            layout = layout_of_schema(name, schema, rules)
+        elif (user := layout.columns.get("user")) is not None:
+            layout = layout.with_ids(name, schema.field(user).type)
 
-    def read() -> Iterator[tuple[Any, Value | None]]:
-        at = {role: i for i, role in enumerate(layout.columns)} if narwhal else dict(layout.roles)
-        for batch in pa.RecordBatchReader.from_stream(source):
-            for start in range(0, batch.num_rows, _BATCH):
-                rows = batch.slice(start, _BATCH)
-                yield {role: rows.column(i) for role, i in at.items()}, None
+    def read() -> _Blocks:
+        return _blocks(
+            _by_role(layout, batch.slice(start, _BATCH))
+            for batch in pa.RecordBatchReader.from_stream(source)
+            for start in range(0, batch.num_rows, _BATCH)
+        )
 
-    ids = None
-    if (user := layout.columns.get("user")) is not None:
-        ids = _ids(name, schema.field(user).type)
-    return ObjectPart(name, rules, layout, "rows count from 0", ids, read)
-
-
-def _single(name: str, layout: Layout) -> Layout:
-    for column in layout.columns.values():
-        if layout.names.count(column) > 1:
-            raise InputError(f"{name}: two columns are called {column!r}; rename one.")
-    return layout
+    return Part(name, rules, layout, read)
 
 
-def _ids(name: str, kind: "pa.DataType") -> tuple[str, str]:
-    try:
-        return id_family(kind), str(kind)
-    except InputError as refusal:
-        raise InputError(f"{name}: {refusal}") from None
+def _by_role(layout: Layout, batch: "pa.RecordBatch") -> "dict[str, pa.Array]":
+    return {role: batch.column(name) for role, name in layout.columns.items()}

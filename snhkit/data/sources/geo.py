@@ -17,15 +17,8 @@ if TYPE_CHECKING:
     Degrees = tuple[NDArray[np.float64], NDArray[np.float64]]
     """Latitudes and longitudes, each of shape (n,); nan where a row has no point."""
 
-__all__ = [
-    "Geometry",
-    "degrees_of",
-    "floats_of",
-    "geometry_of",
-    "named_crs",
-    "points_of",
-    "to_degrees",
-]
+__all__ = ["Geometry", "degrees_of", "floats_of", "geometry_of", "named_crs", "points_of",
+           "to_degrees"]  # fmt: skip
 
 _POINT = 21  # bytes of a point in WKB: the byte order, the type, x and y
 _LITTLE_POINT = np.frombuffer(b"\x01\x01\x00\x00\x00", np.uint8)
@@ -35,17 +28,12 @@ _LAT_LON = rf"^\s*[(\[]?\s*(?P<a>{_NUMBER})\s*[,;\s]\s*(?P<b>{_NUMBER})\s*[)\]]?
 
 @dataclass(frozen=True)
 class Geometry:
-    """A column of points.
-
-    The encoding is "WKB", "WKT" or "point" (a struct or list of x and y). ``crs`` is a reference
-    system that pyproj reads, empty for WGS 84. ``how`` says for messages how to get a geopandas
-    frame of the source.
-    """
+    """A column of points, encoded as "WKB", "WKT" or "point" (a struct or list of x and y)."""
 
     column: str
     encoding: str
-    crs: str
-    how: str = "read the file with geopandas: "
+    crs: str  # that pyproj reads, empty for WGS 84
+    how: str = "read the file with geopandas: "  # to get a frame, for messages
 
 
 def floats_of(source: str, column: "pa.Array") -> NDArray[np.float64]:
@@ -110,13 +98,7 @@ def points_of(source: str, column: "pa.Array", crs: str | None) -> "Degrees":
 
 
 def geometry_of(source: str, schema: "pa.Schema") -> Geometry | None:
-    """Return the column of points that the metadata of a schema describe; None if there is none.
-
-    Raises
-    ------
-    InputError
-        If the metadata are damaged, the points have no CRS, or the encoding is none of points.
-    """
+    """Return the column of points that the metadata of a schema describe; None if there is none."""
     column, encoding, crs = "", "", None
     told = (schema.metadata or {}).get(b"geo")
     try:
@@ -166,13 +148,7 @@ def named_crs(crs: Any) -> str:
 
 
 def degrees_of(source: str, column: "pa.Array", geometry: Geometry, first: int = 0) -> "Degrees":
-    """Return the positions of a column of points; ``first`` is the number of the first row.
-
-    Raises
-    ------
-    InputError
-        If a geometry is not a point, or the CRS cannot be read.
-    """
+    """Return the positions of a column of points; ``first`` is the number of the first row."""
     import pyarrow as pa
 
     if isinstance(column, pa.ExtensionArray):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 
-__all__ = ["Ids", "id_family", "person_keys"]
+__all__ = ["Ids", "Unasked", "id_family", "person_keys"]
 
 # The contents of these modules are created at import, so a type checker cannot know them.
 pc: Any = pyarrow.compute
@@ -56,19 +56,17 @@ def id_family(kind: pa.DataType) -> str:
     raise InputError(f"user ids must be numbers or text, not {kind}.")
 
 
-def person_keys(column: pa.Array, beside: str = "") -> tuple[NDArray[np.int64], Mapping[str, int]]:
+def person_keys(
+    column: pa.Array, beside: str = ""
+) -> tuple[NDArray[np.int64], Mapping[str, int] | None]:
     """Return a key for the person of each row, shape (n,), 0 where the id is missing.
 
     The key is a 64-bit hash of the id in one canonical form: the whole number, if the id is one of
     any type (42, 42.0, "42", " 42.0"), else the text without surrounding spaces in Unicode's form
-    NFC, else the bytes. With a hundred million people, the probability that two of them have the
-    same key is about 1 in 4,000; the two would count as one person.
+    NFC, else the bytes. Among a hundred million people, two have the same key, and so count as one
+    person, with a probability of 1 in 4,000. ``beside`` describes a file whose ids are numbers, so
+    that "042" is refused. The mapping has the key of each different text, None if these are many.
 
-    ``beside`` describes a file whose ids are numbers; texts such as "042" are then refused, because
-    42 may be the same person. The mapping has the key of each different text, for notes.
-
-    Examples
-    --------
     >>> keys, _ = person_keys(pa.array(["42", " 42.0", "NULL", "7"]))
     >>> bool(keys[0] == keys[1] == person_keys(pa.array([42.0]))[0][0]), int(keys[2])
     (True, 0)
@@ -100,7 +98,34 @@ def person_keys(column: pa.Array, beside: str = "") -> tuple[NDArray[np.int64], 
         texts = pa.array([_written(value) for value in values.to_pylist()], pa.string())
         return _at(_of_texts(texts, ""), encoded.indices), {}
     keys = _of_texts(values, beside)
-    return _at(keys, encoded.indices), dict(zip(values.to_pylist(), keys.tolist(), strict=True))
+    told = None
+    if len(values) <= _MOST_TEXTS:
+        told = dict(zip(values.to_pylist(), keys.tolist(), strict=True))
+    return _at(keys, encoded.indices), told
+
+
+class Unasked:
+    """A column of ids that nobody has asked for; their keys are made at their first use."""
+
+    def __init__(self, column: pa.Array) -> None:
+        self.column = column
+
+    @staticmethod
+    def suits(kind: pa.DataType) -> bool:
+        """Return whether missing ids of a type are found without keys, and none is refused."""
+        return bool(pa.types.is_integer(kind)) or str(kind) in ("string", "large_string")
+
+    def __getitem__(self, at: slice | NDArray[np.int64]) -> "Unasked":
+        return Unasked(self.column[at] if isinstance(at, slice) else self.column.take(pa.array(at)))
+
+    def missing(self) -> int:
+        """Return how many ids are missing."""
+        if pa.types.is_integer(self.column.type):
+            return self.column.null_count
+        others = self.column.filter(pc.invert(pc.ascii_is_decimal(self.column)))
+        texts = pc.utf8_lower(pc.utf8_trim(others, _SPACES))
+        words = pc.is_in(texts, value_set=_MISSING.cast(texts.type))
+        return self.column.null_count + (pc.sum(words).as_py() or 0)
 
 
 def _at(keys: NDArray[np.int64], indices: pa.Array) -> NDArray[np.int64]:
@@ -184,17 +209,13 @@ def _written(value: Decimal | None) -> str | None:
 
 @dataclass(eq=False)
 class Ids:
-    """What a pass has seen of user ids, for notes to the owner of the records.
+    """What a pass has seen of user ids, for notes to the owner of the records."""
 
-    ``texts`` has the key of each different text, None if these are too many; ``load`` the number of
-    rows of the people in each of 65,536 groups, and ``shown`` an id of the largest groups.
-    """
+    texts: dict[str, int] | None = field(default_factory=dict)  # and keys, None if too many
+    load: NDArray[np.int64] | None = None  # rows of the people in each of 65,536 groups
+    shown: dict[int, str] = field(default_factory=dict)  # an id of each of the largest groups
 
-    texts: dict[str, int] | None = field(default_factory=dict)
-    load: NDArray[np.int64] | None = None
-    shown: dict[int, str] = field(default_factory=dict)
-
-    def add(self, texts: Mapping[str, int], person: NDArray[np.int64], value: Any) -> None:
+    def add(self, texts: Mapping[str, int] | None, person: NDArray[np.int64], value: Any) -> None:
         """Add the rows of a chunk; ``value`` returns the id of a row as the source has it."""
         self._add_texts(texts)
         group = person[person != 0] & (_BUCKETS - 1)
@@ -206,10 +227,7 @@ class Ids:
 
     def merge(self, other: "Ids") -> None:
         """Add what another thread or process has seen."""
-        if other.texts is None:
-            self.texts = None
-        else:
-            self._add_texts(other.texts)
+        self._add_texts(other.texts)
         if other.load is not None:
             self.load = other.load if self.load is None else self.load + other.load
         for group, text in other.shown.items():
@@ -218,8 +236,10 @@ class Ids:
     def _show(self, group: int, text: str) -> None:
         self.shown[group] = min(text, self.shown.get(group, text))
 
-    def _add_texts(self, texts: Mapping[str, int]) -> None:
-        if self.texts is not None and texts:
+    def _add_texts(self, texts: Mapping[str, int] | None) -> None:
+        if texts is None:
+            self.texts = None
+        elif self.texts is not None:
             self.texts.update(texts)
             if len(self.texts) > _MOST_TEXTS:
                 self.texts = None

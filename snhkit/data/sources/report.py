@@ -4,7 +4,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from snhkit.data.sources.people import Ids
 from snhkit.errors import InputError
 from snhkit.geometry import Region
+
+if TYPE_CHECKING:
+    from snhkit.data.sources.opening import Source
 
 __all__ = [
     "FIRST_ROWS", "OWNER_ONLY", "ReadReport", "ReadWarning", "Seen", "defect", "possible",
@@ -106,22 +109,17 @@ def warn_owner(report: ReadReport) -> None:
 
 @dataclass(eq=False)
 class Seen:
-    """What a pass has seen; those of several threads and processes are merged, in any order.
-
-    ``first`` has the number of the part, the row and the defect of the first unusable rows,
-    ``causes`` the number of unusable rows by cause, ``without_id`` the number of rows that are
-    kept though they have no user id, ``times`` the units of numbers that are times, and
-    ``sample`` says of some rows how many there are, lie in the region and have possible degrees,
-    and how many would if latitude and longitude were exchanged.
-    """
+    """What a pass has seen; those of several threads and processes are merged, in any order."""
 
     rows: int = 0
     inside: int = 0
     unusable: int = 0
-    without_id: int = 0
-    first: list[tuple[int, int, str]] = field(default_factory=list)
-    causes: Counter[str] = field(default_factory=Counter)
-    times: set[str] = field(default_factory=set)
+    without_id: int = 0  # rows that are kept though they have no user id
+    first: list[tuple[int, int, str]] = field(default_factory=list)  # part, row and defect
+    causes: Counter[str] = field(default_factory=Counter)  # of unusable rows
+    times: set[str] = field(default_factory=set)  # units of numbers that are times
+    # Of some rows: how many there are, lie in the region and have possible degrees, and how many
+    # would if latitude and longitude were exchanged.
     sample: NDArray[np.int64] = field(default_factory=lambda: np.zeros(5, np.int64))
     ids: Ids = field(default_factory=Ids)
 
@@ -138,28 +136,12 @@ class Seen:
         self.ids.merge(other.ids)
 
 
-class Told(Protocol):
-    """What a report says about the source that was read (see ``sources.chunk.Source``)."""
+def report_of(
+    source: "Source", region: Region, seen: Seen, people: str | None = None
+) -> ReadReport:
+    """Return the report on a pass, or raise InputError if it shows that nothing can be counted.
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def numbering(self) -> str: ...
-    @property
-    def swap(self) -> str: ...
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-    def part_name(self, part: int) -> str | None: ...
-
-
-def report_of(source: Told, region: Region, seen: Seen, people: str | None = None) -> ReadReport:
-    """Return the report on a pass; ``people`` is a column of users that nobody named.
-
-    Raises
-    ------
-    InputError
-        If no row passes the filters, latitude and longitude look swapped, numbers are times in
-        several units, no row can be used, or none lies in the region.
+    ``people`` is a column of users that nobody named.
     """
     if not seen.rows:
         raise InputError(
@@ -205,7 +187,7 @@ def report_of(source: Told, region: Region, seen: Seen, people: str | None = Non
     return told
 
 
-def _refuse_swapped(source: Told, region: Region, sample: NDArray[np.int64]) -> None:
+def _refuse_swapped(source: "Source", region: Region, sample: NDArray[np.int64]) -> None:
     rows, inside, known, inside_exchanged, known_exchanged = sample.tolist()
     half = rows / 2
     if inside <= half and (inside_exchanged > half or known < half < known_exchanged):

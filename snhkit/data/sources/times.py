@@ -36,13 +36,7 @@ def zone(tz: str | None) -> str | None:
 
 
 def local_seconds(time: NDArray[np.int64], tz: str | None = None) -> NDArray[np.int64]:
-    """Return the seconds since 1970 that clocks in the zone ``tz`` show at times in microseconds.
-
-    Examples
-    --------
-    >>> local_seconds(np.array([-1, 0, 10**6])), local_seconds(np.array([0]), "America/New_York")
-    (array([-1,  0,  1]), array([-18000]))
-    """
+    """Return the seconds since 1970 that clocks in the zone ``tz`` show at UTC microseconds."""
     if tz is not None:
         import pandas as pd
 
@@ -52,12 +46,8 @@ def local_seconds(time: NDArray[np.int64], tz: str | None = None) -> NDArray[np.
 
 
 def instant(name: str, value: object, tz: str | None = None) -> int | None:
-    """Return the value of an argument, a time or None, in microseconds since 1970 in UTC.
+    """Return the argument ``name``, a time or None, in microseconds since 1970 in UTC.
 
-    Texts and numbers are read as those of a column are. ``name`` is that of the argument.
-
-    Examples
-    --------
     >>> instant("since", "1990-01-02"), instant("since", 631_238_400), instant("since", None)
     (631238400000000, 631238400000000, None)
     """
@@ -93,30 +83,11 @@ def times_of(
     tz: str | None = None,
     number: Callable[[int], int] | None = None,
 ) -> tuple[NDArray[np.int64], str]:
-    """Return times in microseconds since 1970, shape (n,), and the unit if they are numbers.
+    """Return times in microseconds since 1970, and the unit if they are numbers.
 
-    The result is ``NO_TIME`` where a time is missing or cannot be read.
+    The result is ``NO_TIME`` where a time is missing or cannot be read. ``tz`` is the zone of times
+    that name none, by default UTC; ``number`` returns the number of a row, for messages.
 
-    Parameters
-    ----------
-    name : str
-        Name of the source, for messages.
-    column : Array
-        Timestamps, dates, text in ISO 8601, or numbers (also as text) that are all within 1980 to
-        2100 as seconds, milliseconds, microseconds or nanoseconds since 1970.
-    tz : str, optional
-        The zone of times that name none; by default UTC.
-    number : callable, optional
-        Returns the number of a row, for messages.
-
-    Raises
-    ------
-    InputError
-        If the column has another type, numbers are not within these years, or texts have the form
-        01/11/2026.
-
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> times_of("trips.csv", pa.array(["1970-01-01T00:00:01", "noon"]))[0].tolist()
     [1000000, -9223372036854775808]

@@ -183,31 +183,6 @@ def test_a_relation_that_changes_is_refused(frame):
         streamed.count(Grid(CITY, 3))
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"lat,lon\n", "no row passes the filters"),
-        (b"lat,lon\n1,2\n", "no row lies in the region"),
-        (b"a,b\n1,2\n", "no column has a common name of a latitude"),
-        (b'lat,lon,note\n37.7,-122.4,"x\n37.7,-122.4,y\n', "a quotation mark opens a field"),
-        (b"lat,lon\n37.7,-122.4\n\xff,1\n", "not in UTF-8"),
-        (b"lat,lon\n" + b"1,2,3\n" * 1_500, "1,000 or more rows have such a defect"),
-    ],
-)
-def test_what_cannot_be_read_is_refused(tmp_path, content, message):
-    (tmp_path / "a.csv").write_bytes(content)
-    with pytest.raises(InputError, match=message):
-        scan_points(tmp_path / "a.csv", CITY)
-
-
-def test_a_packed_bomb_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "_FREE_BYTES", 2**20)
-    content = b"lat,lon\n" + b"37.76,-122.43\n" * 2_000_000
-    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(content))
-    with pytest.raises(InputError, match="the text of the file has at least"):
-        scan_points(tmp_path / "a.csv.gz", CITY)
-
-
 def test_the_first_failure_of_a_thread_is_told(frame, tmp_path):
     pq.write_table(pa.Table.from_pandas(frame), tmp_path / "a.parquet", row_group_size=100)
     data = bytearray((tmp_path / "a.parquet").read_bytes())

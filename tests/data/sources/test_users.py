@@ -23,7 +23,7 @@ def frame(user, **kind) -> pd.DataFrame:
 def people(source, **said):
     reports: list[ReadReport] = []
     points = read_points(source, CITY, report=reports.append, **said)
-    return points.user if points.user is None else points.user.tolist(), reports[0]
+    return points.user if points.user is None else points.user.tolist(), reports[-1]
 
 
 @pytest.mark.parametrize(

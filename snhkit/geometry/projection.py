@@ -29,22 +29,10 @@ class Approximation:
         y = sum(y[a][b] * u^(2 a) * v^b)
 
     Other powers of u do not occur, because the projection is symmetric about the meridian u = 0.
-
-    Parameters
-    ----------
-    region : Region
-        The region.
-    low, high : (float, float)
-        Two corners of a box that contains the region, as (latitude, longitude) in degrees. The
-        bound on the error holds in this box.
-    x, y : tuple of ndarray
-        The coefficients in these sums.
-    error_m : float
-        A bound on the error along either axis, in metres.
     """
 
     region: Region
-    low: tuple[float, float]
+    low: tuple[float, float]  # corners (latitude, longitude) of the box where the bound holds
     high: tuple[float, float]
     x: tuple[NDArray[np.float64], ...]
     y: tuple[NDArray[np.float64], ...]
@@ -64,13 +52,8 @@ class Approximation:
 
 @lru_cache(maxsize=64)
 def approximation(region: Region) -> Approximation | None:
-    """Return a polynomial that replaces ``Region.to_xy`` with an error of less than 1 mm, or None.
+    """Return the polynomial of the lowest order with an error of less than 1 mm, if there is one.
 
-    The polynomial is in latitude and longitude. Its order is the lowest of 3, 5, 7 and 9 for
-    which the error is that small. If none of these orders is sufficient, the result is None.
-
-    Examples
-    --------
     >>> city = Region.around(lat=37.76, lon=-122.43, side_m=13_200)
     >>> near = approximation(city)
     >>> x, y = near.axes(np.array([37.8]), np.array([-122.4]))
@@ -116,17 +99,9 @@ def _fitted(
 def _places(
     region: Region, low: tuple[float, float], high: tuple[float, float], at: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return p * p places in rows and columns in a box, in degrees and in metres.
+    """Return p * p places in a box: longitudes and latitudes relative to the centre, and metres.
 
-    The corners of the box are ``low`` and ``high``. The p numbers in ``at`` are the positions of
-    the columns and of the rows, from -1 to 1, the ends of a side of the box.
-
-    Returns
-    -------
-    u, v : ndarray, shape (p * p,)
-        Longitudes and latitudes relative to the region's centre, in degrees.
-    xy : ndarray, shape (p * p, 2)
-        Exact projections of the places, in metres from the region's lower-left corner.
+    ``at`` are the positions of the p columns and rows, from -1 to 1, the ends of a side of the box.
     """
     lat, lon = ((a + b) / 2 + at * (b - a) / 2 for a, b in zip(low, high, strict=True))
     lon, lat = (a.ravel() for a in np.meshgrid(lon, lat))
