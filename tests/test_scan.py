@@ -201,7 +201,9 @@ def test_windows_of_a_person_are_bounded_as_in_memory(tmp_path, monkeypatch, uni
     key = partial(np.arange, 1, dtype=np.uint64)
     monkeypatch.setattr(SystemEntropy, "words", lambda self, count: key(count + 1))
     terms = {"unit": unit, "max_per_user": 3, "n_public": False, "budget": 1}
-    known = snh.PrivateDataset(snh.Points(CITY, xy, user, day), **terms)
+    known = snh.PrivateDataset(
+        snh.Points(CITY, xy, user, hours.astype("M8[s]").astype(np.int64)), **terms
+    )
     streamed = scanned(tmp_path / "a.parquet", **terms, time="when")
     one, other = (data.release(snh.Identity(200), epsilon=1, seed=2) for data in (known, streamed))
     assert one.to_bytes() == other.to_bytes()
