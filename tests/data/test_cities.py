@@ -1,3 +1,8 @@
+"""The twelve cities of the paper, by every name, with the figures of its authors."""
+
+from pathlib import Path
+
+import pandas as pd
 import pytest
 
 from snhkit.data import CITIES, City, city
