@@ -36,7 +36,10 @@ def test_what_is_changed_is_refused_or_has_as_many_parts_as_it_has_room_for(part
         assert sum(map(len, deserialize_msg_from_ws_v1(message)[1])) <= len(message)
 
 
-@pytest.mark.parametrize("message", ["{}", b"", b"\xff" * 8, b"\xff" * 80, bytes(80)])
+BACKWARDS = b"".join(k.to_bytes(8, "little") for k in (3, 40, 36, 44)) + bytes(20)
+
+
+@pytest.mark.parametrize("message", ["{}", b"", b"\xff" * 8, b"\xff" * 80, bytes(80), BACKWARDS])
 def test_what_is_no_message_is_refused(message):
     assert not whole(message)
 
