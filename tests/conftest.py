@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -199,6 +199,19 @@ def records(city: Region) -> Points:
     near = np.repeat([[100, 130], [310, 290]], 100, axis=0) + rng.normal(0, 20, (200, 2))
     xy = np.concatenate([np.clip(near, 0, 399), rng.uniform(0, 400, (100, 2))])
     return Points(city, xy, rng.integers(40, size=300))
+
+
+@pytest.fixture(scope="session")
+def released() -> Callable[..., Any]:
+    """Return the function that releases records by a method, with n public and a large budget."""
+    from snhkit.dataset import PrivateDataset
+
+    def release(records: Points, builder: Any, epsilon: Any = 1, **options: Any) -> Any:
+        asked = {name: options.pop(name) for name in ("seed", "public") if name in options}
+        terms = {"budget": 10**19, "unit": "record", "n_public": True} | options
+        return PrivateDataset(records, **terms).release(builder, epsilon=epsilon, **asked)
+
+    return release
 
 
 @pytest.fixture(scope="module")

@@ -71,37 +71,18 @@ class AdaptiveGrid:
             )
 
     def cells_per_side(self, n: int, epsilon: float) -> int:
-        """Return the number of cells per side of the coarse grid (m1 in the ICDE 2013 paper).
+        """Return the cells per side of the coarse grid, from 10 to 512 (m1 in the ICDE 2013 paper).
 
-        Parameters
-        ----------
-        n : int
-            The number of records.
-        epsilon : float
-            Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``.
-
-        Returns
-        -------
-        int
-            The number of cells per side, from 10 to 512.
+        ``epsilon`` is divided by the sensitivity, as ``Measurements.record_epsilon``.
         """
         rule = math.sqrt(max(n, 0) * epsilon / self.c) / 4
         return min(max(10, math.ceil(rule)), _MAX_COARSE_CELLS_PER_SIDE)
 
     def pieces(self, noisy: NDArray, epsilon: float) -> NDArray[np.int64]:
-        """Return the number of pieces per side of each coarse cell (m2 in the ICDE 2013 paper).
+        """Return the pieces per side of each coarse cell, at least 1 (m2 in the ICDE 2013 paper).
 
-        Parameters
-        ----------
-        noisy : ndarray
-            The noisy counts of coarse cells.
-        epsilon : float
-            The epsilon of both grids together, divided by the sensitivity.
-
-        Returns
-        -------
-        ndarray of int, shape of ``noisy``
-            The pieces per side, at least 1.
+        ``noisy`` holds the noisy counts of coarse cells; ``epsilon`` is that of both grids
+        together, divided by the sensitivity. The result has the shape of ``noisy``.
         """
         left = (1 - float(self.alpha)) * epsilon
         wanted = np.sqrt(np.maximum(noisy, 0) * left / (self.c / 2))

@@ -118,14 +118,9 @@ class DAWA:
         object.__setattr__(self, "sizes_m", sizes(self.sizes_m))
 
     def order_for(self, side_m: float, n_epsilon: float | None = None) -> int:
-        """Return the order of the grid, which has 2^order cells per side.
+        """Return the order of the grid, which has 2^order cells per side, for a region's side.
 
-        Parameters
-        ----------
-        side_m : float
-            The side of the region in metres.
-        n_epsilon : float, optional
-            The number n of records times epsilon divided by the sensitivity, if n is public.
+        ``n_epsilon`` is n times epsilon divided by the sensitivity, if n is public.
         """
         if self.order is not None:
             return self.order
@@ -135,14 +130,9 @@ class DAWA:
         return int(np.clip(round(math.log2(side_m / cell_m)), 0, _MAX_ORDER))
 
     def bucket_order_for(self, grid: Grid, n_epsilon: float | None = None) -> int:
-        """Return the order of the largest buckets, which have 2^order cells per side.
+        """Return the order of the largest buckets, which have 2^order cells of the grid per side.
 
-        Parameters
-        ----------
-        grid : Grid
-            The grid whose cells the Hilbert curve puts in a line.
-        n_epsilon : float, optional
-            The number n of records times epsilon divided by the sensitivity, if n is public.
+        ``n_epsilon`` is n times epsilon divided by the sensitivity, if n is public.
         """
         if self.max_bucket_m is not None:
             bucket_m = self.max_bucket_m
@@ -154,19 +144,9 @@ class DAWA:
         return int(np.clip(round(math.log2(bucket_m / grid.cell_m)), 0, math.log2(grid.m)))
 
     def expected(self, grid: Grid, public: Points | None) -> RangeQueries:
-        """Return the squares for which the tree is optimised, from public input alone.
+        """Return the 4 to 4,096 squares for which the tree is optimised, from public input alone.
 
-        Parameters
-        ----------
-        grid : Grid
-            The grid whose cells the Hilbert curve puts in a line.
-        public : Points, optional
-            The public points near which squares are expected.
-
-        Returns
-        -------
-        RangeQueries
-            From 4 to 4,096 squares. Equal arguments give equal squares.
+        They lie near the public points, if there are any. Equal arguments give equal squares.
         """
         near = public if public is not None and len(public) else grid.region
         covered = (np.mean(self.sizes_m) / grid.cell_m + 1) ** 2

@@ -89,21 +89,9 @@ class HDMM:
             object.__setattr__(self, "sizes_m", sizes(self.sizes_m, "None or "))
 
     def width(self, side_m: float, n: int, epsilon: float) -> float:
-        """Return the default cell width in metres for boxes of the expected sizes.
+        """Return the default cell width in metres, at least 1/1,024 of the region's side.
 
-        Parameters
-        ----------
-        side_m : float
-            The side of the region in metres.
-        n : int
-            The number of records.
-        epsilon : float
-            Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``.
-
-        Returns
-        -------
-        float
-            The width in metres, at least 1/1,024 of the region's side.
+        ``epsilon`` is divided by the sensitivity, as ``Measurements.record_epsilon``.
         """
         expected = (0.0, side_m * 2 / 3) if self.sizes_m is None else self.sizes_m
         return max(default_cell_width(n, epsilon, expected), side_m / _MAX_CELLS_PER_SIDE)
@@ -136,23 +124,10 @@ class HDMM:
         return publish(self, private, GridModel(grid, least_squares(weights, along, sums), noise))
 
     def weights(self, grid: Grid, epsilon: float) -> csr_array:
-        """Return the weighted sums to measure along an axis, as a matrix of integer weights.
+        """Return the sums to measure along an axis, as whole weights of m cells, shape (m + p, m).
 
-        The columns of the optimised strategy are scaled to add up to about 2^15, and rounded to
-        integers. They add up to less if epsilon is so small that the noise for 2^15 would be too
-        large to draw.
-
-        Parameters
-        ----------
-        grid : Grid
-            The cells, m per side.
-        epsilon : float
-            Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``.
-
-        Returns
-        -------
-        scipy.sparse.csr_array of int64, shape (m + p, m)
-            One row for each weighted sum: one for each of m cells, and p further sums.
+        The columns of the optimised strategy are scaled to add up to about 2^15, or to less if
+        epsilon (divided by the sensitivity) is so small that the noise would be too large to draw.
         """
         low, high = self.sizes_m or (0, 0)
         lengths = None if self.sizes_m is None else (low / grid.cell_m, high / grid.cell_m)

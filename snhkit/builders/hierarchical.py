@@ -79,19 +79,10 @@ class HierarchicalGrid:
             whole("b", self.b, least=2)
 
     def sides(self, m: int, exponent: int = 2) -> tuple[int, ...]:
-        """Return the number of cells per side of each grid.
+        """Return the number of cells per side of each grid, from the coarsest to the finest.
 
-        Parameters
-        ----------
-        m : int
-            The wanted number of cells per side of the finest grid, which may get a few more.
-        exponent : int
-            2 for Laplace noise, 1 for Gaussian noise (see ``Terms.exponent``).
-
-        Returns
-        -------
-        tuple of int
-            Cells per side, from the coarsest grid to the finest.
+        ``m`` is the wanted number for the finest, which may get a few more; ``exponent`` is 2 for
+        Laplace noise, 1 for Gaussian noise (see ``Terms.exponent``).
         """
         trees = [(int(m),)]
         for b in range(2, _MAX_FACTOR + 1) if self.b is None else [int(self.b)]:

@@ -71,17 +71,9 @@ class PGM:
 
     @staticmethod
     def blocks_for(side: int) -> tuple[int, ...]:
-        """Return the widths of the blocks whose sums are fitted.
+        """Return the widths in cells of the blocks whose sums are fitted, the widest first.
 
-        Parameters
-        ----------
-        side : int
-            The number of cells per side of the grid.
-
-        Returns
-        -------
-        tuple of int
-            Widths in cells, the widest first, of which at least four fit along a side.
+        At least four of each fit along a grid's side of ``side`` cells.
         """
         return tuple(k for k in (64, 16, 4) if side >= 4 * k)
 

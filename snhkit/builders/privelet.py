@@ -71,20 +71,8 @@ class Privelet:
     def halvings(self, side_m: float, n: int, epsilon: float) -> int:
         """Return the number k of times that the region is halved, which gives 2^k cells per side.
 
-        Parameters
-        ----------
-        side_m : float
-            The side of the region in metres.
-        n : int
-            The number of records; not used if ``cell_m`` is given.
-        epsilon : float
-            Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``; not used if
-            ``cell_m`` is given.
-
-        Returns
-        -------
-        int
-            The number k, from 3 to 11 if ``cell_m`` is None.
+        ``epsilon`` is divided by the sensitivity, as ``Measurements.record_epsilon``; it and ``n``
+        are not used if ``cell_m`` is given. By default, k is from 3 to 11.
         """
         if self.cell_m is not None:
             return math.ceil(math.log2(max(side_m / self.cell_m * (1 - 1e-12), 1)))

@@ -65,24 +65,11 @@ class QuadTree:
             whole("height", self.height, least=0, most=_MAX_HEIGHT)
 
     def height_for(self, side_m: float, n: int, epsilon: float, exponent: int = 2) -> int:
-        """Return the height of the tree, which is the number of times that the region is halved.
+        """Return the height of the tree, from 0 to 13: how often the region is halved.
 
-        Parameters
-        ----------
-        side_m : float
-            The side of the region in metres.
-        n : int
-            The number of records; not used if ``height`` is given.
-        epsilon : float
-            Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``; not used if
-            ``height`` is given.
-        exponent : int
-            2 for Laplace noise, 1 for Gaussian noise (see ``Terms.exponent``).
-
-        Returns
-        -------
-        int
-            The height, from 0 to 13.
+        ``epsilon`` is divided by the sensitivity, as ``Measurements.record_epsilon``; it and ``n``
+        are not used if ``height`` is given. ``exponent`` is 1 for Gaussian noise (see
+        ``Terms.exponent``).
         """
         if self.height is not None:
             return int(self.height)
@@ -91,20 +78,10 @@ class QuadTree:
 
     @staticmethod
     def shares(height: int, exponent: int = 2) -> list[Fraction]:
-        """Return the share of the privacy cost, an epsilon or rho, of each level of the tree.
+        """Return the share of the privacy cost of each level, from the root downwards.
 
-        Parameters
-        ----------
-        height : int
-            The height of the tree.
-        exponent : int
-            2 for Laplace noise, 1 for Gaussian noise (see ``Terms.exponent``).
-
-        Returns
-        -------
-        list of Fraction
-            The shares, from the root to the smallest squares. They grow by about the cube root of 2
-            from level to level (Gaussian noise: the square root), and add up to 1.
+        They add up to 1, and grow by about the cube root of 2 from level to level; with an exponent
+        of 1, for Gaussian noise, by the square root.
         """
         parts = [round(50 * 2 ** (level / (exponent + 1))) for level in range(height + 1)]
         return [Fraction(part, sum(parts)) for part in parts]

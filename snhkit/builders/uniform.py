@@ -51,19 +51,9 @@ class UniformGrid:
         positive("c", self.c)
 
     def cells_per_side(self, n: int, epsilon: float) -> int:
-        """Return the number m of cells per side.
+        """Return the number m of cells per side, at least 1, for n records.
 
-        Parameters
-        ----------
-        n : int
-            The number of records.
-        epsilon : float
-            Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``.
-
-        Returns
-        -------
-        int
-            The rule's m, at least 1 and at most the largest number that a grid may have.
+        ``epsilon`` is divided by the sensitivity, as ``Measurements.record_epsilon``.
         """
         return min(max(1, math.ceil(math.sqrt(n * epsilon / self.c))), MAX_CELLS_PER_SIDE)
 

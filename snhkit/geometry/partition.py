@@ -94,16 +94,13 @@ class Partition:
     def split(cls, grid: Grid, pieces: NDArray[np.int64]) -> "Partition":
         """Return the partition that divides every cell of a grid into equal pieces.
 
-        Cell (i, j) of the grid is divided into ``pieces[i, j]`` by ``pieces[i, j]`` pieces, which
-        are the cells of the partition. The pieces of one grid cell are consecutive, column by
-        column from the west.
-
         Parameters
         ----------
         grid : Grid
             The grid of m by m cells.
         pieces : ndarray of int, shape (m, m)
-            The number of pieces along a side of each cell, at least 1.
+            The number of pieces, at least 1, along a side of each cell. The pieces of a cell are
+            consecutive in the partition, column by column from the west.
 
         Raises
         ------
@@ -143,23 +140,15 @@ class Partition:
         Parameters
         ----------
         region : Region
-            The region.
-        depth : ndarray of int, shape (c,)
-            The depth of each square in the quadtree; the region itself has depth 0.
-        column, row : ndarray of int, shape (c,)
-            The column and the row, from 0, of each square among all squares of its depth.
+            The region, whose depth is 0.
+        depth, column, row : ndarray of int, shape (c,)
+            The depth of each square, and its column and row, from 0, among all squares of its
+            depth.
 
         Raises
         ------
         InputError
             If a depth is out of range, or the squares leave a gap or overlap.
-
-        Examples
-        --------
-        >>> city = Region.around(lat=0, lon=0, side_m=4)
-        >>> column, row = np.array([[0, 0, 1, 1], [0, 1, 0, 1]])
-        >>> Partition.dyadic(city, np.array([1, 1, 1, 1]), column, row).x0
-        array([0., 0., 2., 2.])
         """
         if not ((depth >= 0) & (depth <= MAX_DEPTH)).all():
             raise InputError(
@@ -201,23 +190,11 @@ class Partition:
     def corner_sums(
         self, weight: Real[np.ndarray, " c"]
     ) -> tuple[Float[np.ndarray, "p 2"], Float[np.ndarray, " p"]]:
-        """Return the corners of cells at which signed weights do not cancel, with their sums.
+        """Return the corners, shape (p, 2) in metres, at which signed weights do not cancel.
 
         Every cell adds its weight at its lower-left and upper-right corners, and subtracts it at
-        the other two. The sums are the mixed second differences of the step function that has the
-        value ``weight[k]`` on cell k, and 0 outside the region.
-
-        Parameters
-        ----------
-        weight : ndarray, shape (c,)
-            One weight for each cell.
-
-        Returns
-        -------
-        corner : ndarray, shape (p, 2)
-            The corners with a sum other than 0, in metres.
-        total : ndarray, shape (p,)
-            The sum at each corner.
+        the other two. The sums, also returned, are the mixed second differences of the step
+        function that has the value ``weight[k]`` on cell k, and 0 outside the region.
         """
         return self._corners.sums(weight)
 

@@ -102,7 +102,7 @@ class GridModel:
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "GridModel":
-        """Return the model whose ``arrays`` and ``settings`` were read from a file."""
+        """Return the model that a file describes; InputError says which array is wrong."""
         if "values" not in arrays:
             raise InputError(
                 f"a grid must have an array 'values'; the file holds the arrays {sorted(arrays)}."

@@ -59,11 +59,5 @@ class Model(Protocol):
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "Model":
-        """Return the model whose ``arrays`` and ``settings`` were read from a file.
-
-        Raises
-        ------
-        InputError
-            If an array or a setting is invalid.
-        """
+        """Return the model that a file describes; raise InputError if a part of it is invalid."""
         ...

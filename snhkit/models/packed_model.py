@@ -214,24 +214,12 @@ class PackedGridModel(UnknownNoise):
     def of(
         cls, region: Region, values: NDArray[np.float64], noise_scale: float, total: int
     ) -> "PackedGridModel":
-        """Return a model of given counts, scaled and rounded so that they add up to ``total``.
+        """Return a model of counts, shape (m, m), scaled and rounded to add up to ``total``.
 
-        Counts are rounded to whole multiples of a unit, a small share of ``noise_scale``. Instead
-        of single counts, the running sum of counts over all cells, row after row, is rounded. The
-        rounding error of the sum over any number of consecutive cells of one row is therefore at
-        most one unit.
-
-        Parameters
-        ----------
-        region : Region
-            The region that the cells divide.
-        values : ndarray, shape (m, m)
-            Estimated counts, not negative. If all are 0, ``total`` is spread evenly over the cells.
-        noise_scale : float
-            The noise scale of a cell's count, in records. The unit is about a sixteenth of this
-            scale, or larger if ``total`` would otherwise be more than 2**52 units.
-        total : int
-            The sum of all counts, in records; not negative.
+        The unit is a sixteenth of ``noise_scale`` in records, or larger if ``total`` would be above
+        2**52 units. The running sum over all cells, row after row, is rounded, so a sum over
+        consecutive cells of one row errs by at most one unit. If all counts are 0, ``total`` is
+        spread evenly.
         """
         unit = max(noise_scale / _UNITS, 2 * total / MOST)
         many = max(round(total / unit), 1) if total else 0
@@ -271,18 +259,14 @@ class PackedGridModel(UnknownNoise):
         return {"counts": self.counts.packed, "ends": np.asarray(self.counts.ends, np.int64)}
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings for a file.
-
-        They are the number of cells per side, the number of bytes per unpacked count, and the
-        rounding step of the counts in records.
-        """
+        """Return the settings for a file: cells per side, bytes per unpacked count, the unit."""
         return {"m": self.grid.m, "bytes": self.counts.size, "unit": self.unit}
 
     @classmethod
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "PackedGridModel":
-        """Return the model whose ``arrays`` and ``settings`` were read from a file.
+        """Return the model that a file describes; InputError says what is wrong.
 
         The counts are unpacked and checked a few rows at a time, in bounded memory.
         """

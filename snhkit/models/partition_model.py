@@ -97,13 +97,7 @@ class PartitionModel:
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "PartitionModel":
-        """Return the model whose ``arrays`` and ``settings`` were read from a file.
-
-        Raises
-        ------
-        InputError
-            If an array is missing or has another shape, or the cells do not tile the region.
-        """
+        """Return the model that a file describes; InputError says which array is wrong."""
         others = {name: a for name, a in arrays.items() if name not in ("edges", "values")}
         told = settings.get("noise")
         if told is not None and not isinstance(told, dict):

@@ -91,12 +91,7 @@ class SNH:
     ) -> "SNH":
         """Return SNH with the paper's fully connected network and training; slow without a GPU.
 
-        Parameters
-        ----------
-        cell_m, sizes_m
-            The same parameters as those of ``SNH``.
-        **changes
-            Other values for the parameters of ``Networks.paper``.
+        ``changes`` are other values for the parameters of ``Networks.paper``.
         """
         return cls(cell_m, sizes_m, networks=Networks.paper(**changes))
 

@@ -393,24 +393,9 @@ class Release:
 
     @classmethod
     def restore(cls, description: Mapping[str, Any], model: Model) -> "Release":
-        """Return the release that the header of a file describes.
+        """Return the release that the header of a file, which ``check_header`` accepted, describes.
 
-        Parameters
-        ----------
-        description : mapping
-            JSON values as ``description`` returns them, which ``check_header`` has accepted.
-        model : Model
-            The model that answers.
-
-        Returns
-        -------
-        Release
-            The release.
-
-        Raises
-        ------
-        InputError
-            If the unit of privacy or a spend is invalid.
+        InputError is raised if the unit of privacy or a spend is invalid.
         """
         spends = tuple(map(Spend.of_list, description["spends"]))
         used, delta = total(spends), description.get("delta", "0")

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snhkit import PrivateDataset
 from snhkit.builders import AdaptiveGrid
 from snhkit.builders.adaptive import consistent
 from snhkit.errors import InputError
@@ -47,9 +46,8 @@ def test_consistency_is_weighted_least_squares(seed, alpha):
     np.testing.assert_allclose(consistent(coarse, pieces, fine, alpha), best, atol=1e-9)
 
 
-def test_counts_of_cells_without_noise_are_exact(records):
-    data = PrivateDataset(records, budget="1e6", unit="record", n_public=True)
-    release = data.release(AdaptiveGrid(), epsilon=1_000)
+def test_counts_of_cells_without_noise_are_exact(released, records):
+    release = released(records, AdaptiveGrid(), 1_000)
     cells = release.model.cells().boxes()
     shifted = RangeQueries(
         cells.region, cells.x - 1e-9, cells.y - 1e-9, cells.width, cells.height
@@ -58,16 +56,14 @@ def test_counts_of_cells_without_noise_are_exact(records):
     assert len(cells) > 1_000
 
 
-def test_each_level_costs_its_share(records):
-    data = PrivateDataset(records, budget=1, unit="record", n_public=True)
-    first, second = data.release(AdaptiveGrid(alpha=0.3), epsilon="0.5").spends
+def test_each_level_costs_its_share(released, records):
+    first, second = released(records, AdaptiveGrid(alpha=0.3), "0.5").spends
     assert first == Spend(Fraction(15, 100), "counts of 100 cells", "parallel")
     assert (second.epsilon, second.composition) == (Fraction(35, 100), "parallel")
 
 
-def test_cells_are_smaller_in_dense_places(records):
-    data = PrivateDataset(records, budget=100, unit="record", n_public=True)
-    release = data.release(AdaptiveGrid(), epsilon=50, seed=1)
+def test_cells_are_smaller_in_dense_places(released, records):
+    release = released(records, AdaptiveGrid(), 50, seed=1)
     frame = release.cells()
     assert len(frame) == len(release.model.cells().boxes()) > 100
     np.testing.assert_allclose(frame["count"], release.model.arrays()["values"], atol=1e-6)

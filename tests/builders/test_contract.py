@@ -118,16 +118,9 @@ def builder(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture(scope="module")
-def release(builder: Any, records: Points) -> Release:
+def release(released, builder: Any, records: Points) -> Release:
     """Return one release of each builder, for all tests that only ask it."""
-    return released(builder, records)
-
-
-def released(builder: Any, records: Points, epsilon: Any = 1, **options: Any) -> Release:
-    terms = {"unit": "record", "n_public": True} | options
-    seed, public = terms.pop("seed", None), terms.pop("public", None)
-    data = PrivateDataset(records, budget=1_000, **terms)
-    return data.release(builder, epsilon=epsilon, seed=seed, public=public)
+    return released(records, builder)
 
 
 def boxes_of(city: Region) -> RangeQueries:
@@ -232,7 +225,7 @@ class TestAccount:
 class TestWhatIsKept:
     @every_terms
     def test_releases_depend_on_records_through_noise_functions_only(
-        self, builder, records, city, terms, monkeypatch
+        self, released, builder, records, city, terms, monkeypatch
     ):
         """If the noise functions return the same numbers, other records give the same release."""
 
@@ -267,7 +260,7 @@ class TestWhatIsKept:
         # One record per person, because a choice of records would change the public n.
         every = [records.xy, *(xy[:m] for m in many)]
         one, *others = (
-            released(builder, Points(city, a, np.arange(len(a))), 100, **terms, seed=1).to_bytes()
+            released(Points(city, a, np.arange(len(a))), builder, 100, **terms, seed=1).to_bytes()
             for a in every  # at a large epsilon, or the rules for grids would be at their limits
         )
         assert all(other == one for other in others)
@@ -282,11 +275,11 @@ class TestWhatIsKept:
             with pytest.raises(dataclasses.FrozenInstanceError):
                 setattr(builder, field.name, getattr(builder, field.name))
 
-    def test_neither_builder_nor_release_keeps_records(self, builder, records):
+    def test_neither_builder_nor_release_keeps_records(self, released, builder, records):
         gc.freeze()  # excludes existing objects from the search, which would take half a second
         mine = Points(records.region, records.xy.copy())
         before = copy.deepcopy(vars(builder))
-        release = released(builder, mine)
+        release = released(mine, builder)
         release.answer(boxes_of(records.region))
         gone = [weakref.ref(mine), weakref.ref(mine.xy)]
         del mine
@@ -295,9 +288,9 @@ class TestWhatIsKept:
         assert [ref() for ref in gone] == [None, None]
         assert vars(builder) == before
 
-    def test_no_attribute_of_a_release_holds_a_record(self, builder, records):
+    def test_no_attribute_of_a_release_holds_a_record(self, released, builder, records):
         places = Points(records.region, records.xy[::-1] * 0.999)
-        release = released(builder, records, public=places)
+        release = released(records, builder, public=places)
         release.answer(boxes_of(records.region))  # fills what is cached
         found = list(leaves(release))
         assert any(isinstance(leaf, np.ndarray) for leaf in found)
@@ -393,20 +386,20 @@ class TestAnswers:
 
     @pytest.mark.parametrize(("which", "epsilon", "terms", "public"), EXTREMES, ids=str)
     def test_extreme_records_and_epsilons_give_finite_answers(
-        self, builder, records, which, epsilon, terms, public
+        self, released, builder, records, which, epsilon, terms, public
     ):
         spots = {"none": np.empty((0, 2)), "one": [[400 - 1e-9, 0]], "one spot": [[7, 9]] * 500}
         xy = spots[which]
         few = Points(records.region, xy, np.arange(len(xy)) // 2)
         places = Points(records.region, [[0, 0], [7, 9]]) if public else None
-        made = released(builder, few, epsilon, public=places, **TERMS[terms])
+        made = released(few, builder, epsilon, public=places, **TERMS[terms])
         assert np.isfinite(made.answer(boxes_of(records.region))).all()
 
 
 class TestFile:
     @pytest.mark.parametrize("terms", [TERMS["record"], TERMS["user, n bought"]])
-    def test_a_loaded_release_equals_the_saved_one(self, builder, records, terms, tmp_path):
-        release = released(builder, records, "1/3", **terms)
+    def test_a_loaded_release_equals_the_saved(self, released, builder, records, terms, tmp_path):
+        release = released(records, builder, "1/3", **terms)
         again = load(release.save(tmp_path / "city.snh"))
         for field in dataclasses.fields(Release):
             if field.name != "model":
@@ -435,9 +428,9 @@ class TestSeeds:
         assert [r.replayable for r in (one, same, other, free)] == [True, True, True, False]
         assert [e.replayable for e in data.ledger.entries] == [True, True, True, False]
 
-    def test_releases_without_a_seed_differ(self, builder, records):
+    def test_releases_without_a_seed_differ(self, released, builder, records):
         """The smallest release is one count at scale 1, and 40 more releases all have the same
         count with probability below 1e-13."""
         boxes = boxes_of(records.region)
-        one = released(builder, records).answer(boxes)
-        assert any((released(builder, records).answer(boxes) != one).any() for _ in range(40))
+        one = released(records, builder).answer(boxes)
+        assert any((released(records, builder).answer(boxes) != one).any() for _ in range(40))

@@ -2,10 +2,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import minimize
 
 from snhkit import METHODS, PrivateDataset
 from snhkit.builders import DAWA
-from snhkit.builders.dawa import box_energies, level_shares
+from snhkit.builders.dawa import (
+    box_energies,
+    expected_error,
+    fitted_leaves,
+    level_shares,
+    level_weights,
+)
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
 from snhkit.privacy import total
@@ -13,13 +23,8 @@ from snhkit.privacy import total
 LARGE = DAWA(order=5, sizes_m=(200, 300))
 
 
-def released(records: Points, epsilon, builder, public=None, **unit):
-    data = PrivateDataset(records, budget="1e7", **({"unit": "record", "n_public": True} | unit))
-    return data.release(builder, epsilon=epsilon, public=public)
-
-
-def test_two_fifths_of_epsilon_choose_buckets_and_the_rest_counts_them(records):
-    cuts, counts = released(records, "0.4", DAWA(order=5)).spends
+def test_two_fifths_of_epsilon_choose_buckets_and_the_rest_counts_them(released, records):
+    cuts, counts = released(records, DAWA(order=5), "0.4").spends
     assert (cuts.epsilon, cuts.composition, cuts.what) == (
         Fraction(4, 25),
         "sequential",
@@ -28,16 +33,16 @@ def test_two_fifths_of_epsilon_choose_buckets_and_the_rest_counts_them(records):
     assert (counts.epsilon, counts.composition) == (Fraction(6, 25), "parallel")
 
 
-def test_for_large_squares_several_levels_are_counted(records):
+def test_for_large_squares_several_levels_are_counted(released, records):
     # A large epsilon, so that buckets and levels hardly depend on the noise.
-    cuts, *counts = released(records, 40, LARGE).spends
+    cuts, *counts = released(records, LARGE, 40).spends
     assert len(counts) >= 2
     assert {spend.composition for spend in counts} == {"parallel"}
     assert total([cuts, *counts]).epsilon == 40
 
 
-def test_the_shares_are_those_of_the_expected_squares(records):
-    release = released(records, "0.4", LARGE)
+def test_the_shares_are_those_of_the_expected_squares(released, records):
+    release = released(records, LARGE, "0.4")
     cells, grid = release.model.partition, Grid(records.region, 32)
     bucket = np.empty((32, 32), np.int64)
     for i in range(len(cells)):
@@ -48,8 +53,8 @@ def test_the_shares_are_those_of_the_expected_squares(records):
     assert paid == [Fraction(6, 25) * share for share in shares.values()]
 
 
-def test_counts_of_buckets_without_noise_are_exact(records):
-    release = released(records, 10**6, DAWA(order=5))
+def test_counts_of_buckets_without_noise_are_exact(released, records):
+    release = released(records, DAWA(order=5), 10**6)
     cells = release.model.partition.boxes()
     # Only cells of equal counts share a bucket, so the count of each cell is exact as well.
     for boxes in (cells, Grid(records.region, 32).boxes()):
@@ -58,29 +63,29 @@ def test_counts_of_buckets_without_noise_are_exact(records):
     assert len(cells) < 800
 
 
-def test_levels_with_little_noise_agree(records):
-    release = released(records, 10**6, LARGE)
+def test_levels_with_little_noise_agree(released, records):
+    release = released(records, LARGE, 10**6)
     truth = exact_counts(records, release.model.partition.boxes())
     np.testing.assert_allclose(release.model.values, truth, atol=1e-6)
 
 
-def test_a_single_count_spreads_over_the_region():
+def test_a_single_count_spreads_over_the_region(released):
     city = Region.around(lat=0, lon=0, side_m=100)
     records = Points(city, np.full((40, 2), 1.0))
-    release = released(records, 10**6, DAWA(order=0))
+    release = released(records, DAWA(order=0), 10**6)
     half = RangeQueries(city, [0], [0], [50], [100])
     assert release.answer(half) == pytest.approx([20])
 
 
-def test_buckets_are_small_in_dense_places_and_large_elsewhere(records):
-    release = released(records, 40, DAWA(order=6))
+def test_buckets_are_small_in_dense_places_and_large_elsewhere(released, records):
+    release = released(records, DAWA(order=6), 40)
     cells = release.model.partition
     around = np.hypot(cells.x0 - 100, cells.y0 - 130) < 40
     assert cells.areas[around].mean() < cells.areas[~around].mean() / 2
 
 
-def test_buckets_follow_the_curve(records):
-    release = released(records, 1, DAWA(order=5))
+def test_buckets_follow_the_curve(released, records):
+    release = released(records, DAWA(order=5), 1)
     cells = release.model.partition
     centre = np.stack([cells.x0 + cells.x1, cells.y0 + cells.y1]) / 2
     reach = np.stack([cells.x1 - cells.x0, cells.y1 - cells.y0])
@@ -125,8 +130,8 @@ def test_the_largest_buckets_suit_squares_and_n_epsilon():
 
 
 @pytest.mark.parametrize("max_bucket_m", [25, 100, 400])
-def test_no_bucket_is_wider_than_asked(records, max_bucket_m):
-    release = released(records, "0.001", DAWA(order=5, max_bucket_m=max_bucket_m))
+def test_no_bucket_is_wider_than_asked(released, records, max_bucket_m):
+    release = released(records, DAWA(order=5, max_bucket_m=max_bucket_m), "0.001")
     cells = release.model.partition
     widths = np.stack([cells.x1 - cells.x0, cells.y1 - cells.y0])
     np.testing.assert_allclose(widths[0], widths[1])
@@ -134,12 +139,12 @@ def test_no_bucket_is_wider_than_asked(records, max_bucket_m):
     assert widths.min() >= 12.5 * (1 - 1e-9)
 
 
-def test_squares_as_large_as_the_region_are_accepted(records):
-    assert released(records, 1, DAWA(order=5, sizes_m=(400, 400))).spends
+def test_squares_as_large_as_the_region_are_accepted(released, records):
+    assert released(records, DAWA(order=5, sizes_m=(400, 400)), 1).spends
 
 
-def test_n_is_not_needed(records):
-    release = released(records, 1, DAWA(order=4), n_public=False)
+def test_n_is_not_needed(released, records):
+    release = released(records, DAWA(order=4), 1, n_public=False)
     assert release.n is None
     assert len(release.spends) == 2
 
@@ -151,9 +156,9 @@ def test_an_epsilon_too_small_for_64_bits_is_refused_before_payment(records):
     assert data.ledger.entries == ()
 
 
-def test_numpy_numbers_can_be_saved(records):
+def test_numpy_numbers_can_be_saved(released, records):
     builder = DAWA(np.float32(0.3), np.int64(4), np.int32(50), (np.float64(30), np.int64(60)))
-    release = released(records, 1, builder)
+    release = released(records, builder, 1)
     assert release.hyperparameters == {
         "ratio": pytest.approx(0.3),
         "order": 4,
@@ -185,3 +190,137 @@ def test_the_registered_method_uses_the_sizes():
 def test_invalid_parameters_are_named(wrong, match):
     with pytest.raises(InputError, match=match):
         DAWA(**wrong)
+
+
+def design(leaves: int, level: int) -> np.ndarray:
+    """Return the matrix that sums leaves into the nodes of a level."""
+    node = np.arange(leaves) >> level
+    return (np.arange(node[-1] + 1)[:, None] == node).astype(float)
+
+
+@given(st.integers(1, 21), st.sets(st.integers(1, 5)), st.integers(0, 2**32 - 1))
+def test_leaves_are_the_weighted_least_squares_solution(leaves, upper, seed):
+    rng = np.random.default_rng(seed)
+    height = (leaves - 1).bit_length()
+    levels = [0, *sorted(level for level in upper if level <= height)]
+    counts = {k: rng.integers(-9, 99, design(leaves, k).shape[0]) for k in levels}
+    variances = {k: float(rng.uniform(0.1, 10)) for k in levels}
+    rows = np.concatenate([design(leaves, k) / variances[k] ** 0.5 for k in levels])
+    told = np.concatenate([counts[k] / variances[k] ** 0.5 for k in levels])
+    expected = np.linalg.lstsq(rows, told, rcond=None)[0]
+    np.testing.assert_allclose(fitted_leaves(counts, variances), expected, atol=1e-8)
+
+
+def test_a_small_tree_worked_out_by_hand():
+    # The pair is counted as 10, and its leaves add up to 1 + 3 = 4 with variance 2. The weighted
+    # mean is 4 + 2/3 * 6 = 8.
+    leaves = fitted_leaves({0: np.array([1, 3, 5]), 1: np.array([10, 5])}, {0: 1.0, 1: 1.0})
+    assert leaves == pytest.approx([3, 5, 5])
+
+
+def test_consistent_counts_are_unchanged():
+    x = np.arange(13)
+    counts = {k: design(13, k) @ x for k in range(5)}
+    assert fitted_leaves(counts, dict.fromkeys(counts, 2.0)) == pytest.approx(x)
+
+
+CITY = Region.around(lat=0, lon=0, side_m=4)
+some_energies = st.integers(1, 7).flatmap(
+    lambda n: arrays(float, n, elements=st.floats(-4, 12)).map(np.exp2)
+)
+
+
+def rows_of(boxes: RangeQueries, grid: Grid, leaf: np.ndarray) -> np.ndarray:
+    """Return the share of each leaf that each box covers, computed cell by cell."""
+    rows = np.zeros((len(boxes), leaf.max() + 1))
+    for i in range(len(boxes)):
+        for c in range(grid.m):
+            for r in range(grid.m):
+                x, y = c * grid.cell_m, r * grid.cell_m
+                wide = min(x + grid.cell_m, boxes.x[i] + boxes.width[i]) - max(x, boxes.x[i])
+                high = min(y + grid.cell_m, boxes.y[i] + boxes.height[i]) - max(y, boxes.y[i])
+                rows[i, leaf[c, r]] += max(wide, 0) * max(high, 0)
+    return rows / np.bincount(leaf.ravel()) / grid.cell_m**2
+
+
+@pytest.fixture
+def case():
+    rng = np.random.default_rng(4)
+    boxes = RangeQueries(CITY, *rng.uniform(-1, 4, (2, 25)), *rng.uniform(0, 4, (2, 25)))
+    leaf = rng.permutation(np.r_[np.arange(8), rng.integers(0, 8, 8)]).reshape(4, 4)
+    return boxes, Grid(CITY, 4), leaf
+
+
+def test_expected_error_is_the_variance_of_least_squares(case):
+    """The reference is the variance of least squares from dense matrices."""
+    rows, energies = rows_of(*case), box_energies(*case)
+    weights = np.array([0.4, 0.0, 0.35, 0.25])
+    told = np.concatenate(
+        [w * np.kron(np.eye(8 >> k), np.ones(1 << k)) for k, w in enumerate(weights)]
+    )
+    variance = rows @ np.linalg.inv(told.T @ told) @ rows.T
+    assert expected_error(weights, energies) == pytest.approx(np.trace(variance))
+
+
+def test_energies_add_up_to_the_squared_norm_of_the_rows(case):
+    assert box_energies(*case).sum() == pytest.approx((rows_of(*case) ** 2).sum())
+
+
+def test_missing_leaves_up_to_a_power_of_two_count_as_empty():
+    boxes = RangeQueries(CITY, [0, 1.5], [0, 1], [3, 2], [1, 3])
+    grid, leaf = Grid(CITY, 2), np.array([[0, 1], [2, 2]])
+    rows = np.column_stack([rows_of(boxes, grid, leaf), np.zeros(2)])
+    pairs, whole = rows.reshape(2, 2, 2).sum(axis=2), rows.sum(axis=1)
+    expected = [
+        (rows**2).sum() - (pairs**2).sum() / 2,
+        (pairs**2).sum() / 2 - (whole**2).sum() / 4,
+        (whole**2).sum() / 4,
+    ]
+    assert box_energies(boxes, grid, leaf) == pytest.approx(expected)
+
+
+def test_chunks_of_boxes_give_the_same_energies(case, monkeypatch):
+    together = box_energies(*case)
+    monkeypatch.setattr("snhkit.builders.dawa._CHUNK_CELLS", 40)
+    assert box_energies(*case) == pytest.approx(together)
+
+
+def test_boxes_outside_the_region_have_no_energy():
+    grid, leaf = Grid(CITY, 2), np.arange(4).reshape(2, 2)
+    outside = RangeQueries(CITY, [-9, 4, 1, 1, 2], [1, 1, -9, 5, 2], [9, 5, 1, 1, 0], [1] * 5)
+    assert box_energies(outside, grid, leaf).tolist() == [0, 0, 0]
+    assert box_energies(outside[:0], grid, leaf).tolist() == [0, 0, 0]
+
+
+@settings(max_examples=20)
+@given(some_energies)
+def test_no_other_weights_have_a_smaller_error(energies):
+    """The reference is scipy's minimiser from several starts."""
+    weights = level_weights(energies)
+    assert weights.min() >= 0
+    assert weights.sum() == pytest.approx(1)
+    found = expected_error(weights, energies)
+
+    def error(logits: np.ndarray) -> float:
+        return np.log(expected_error(np.exp(logits) / np.exp(logits).sum(), energies))
+
+    rng = np.random.default_rng(0)
+    bounds = [(-9, 9)] * len(energies)
+    starts = [rng.normal(0, 2, len(energies)) for _ in range(3)]
+    best = min(minimize(error, start, method="L-BFGS-B", bounds=bounds).fun for start in starts)
+    assert found <= np.exp(best) * 1.01
+
+
+def test_boxes_of_one_leaf_measure_leaves_and_boxes_of_all_measure_the_root():
+    assert level_shares(np.array([5.0, 1.0, 0.0])) == {0: 1}
+    assert level_shares(np.zeros(4)) == {0: 1}
+    assert level_shares(np.array([7.0])) == {0: 1}
+    assert level_shares(np.array([0.0, 0.0, 1.0])) == {0: Fraction(1, 500), 2: Fraction(499, 500)}
+
+
+@given(some_energies)
+def test_shares_add_up_to_one_and_include_the_leaves(energies):
+    shares = level_shares(energies)
+    assert sum(shares.values()) == 1
+    assert shares[0] > 0
+    assert all(share > 0 for share in shares.values())

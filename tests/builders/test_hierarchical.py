@@ -9,10 +9,19 @@ from hypothesis import strategies as st
 from snhkit import PrivateDataset
 from snhkit.builders import HierarchicalGrid
 from snhkit.builders.cell_width import default_cell_width
-from snhkit.builders.hierarchical import average_variance
+from snhkit.builders.hierarchical import average_variance, consistent, measured
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region, exact_counts
 from snhkit.models.variance import BlockNoise
+from snhkit.privacy import (
+    Measurements,
+    PointSource,
+    PrivacyUnit,
+    ReplayableEntropy,
+    SystemEntropy,
+    Terms,
+    noisy_histogram,
+)
 
 SIDES = [(1,), (7,), (2, 4), (1, 2, 4, 8), (3, 12), (2, 6)]
 
@@ -62,16 +71,14 @@ def test_the_number_of_cells_is_limited():
         assert HierarchicalGrid(b=b).sides(8_191)[-1] <= 8_192
 
 
-def test_grids_share_epsilon_equally(records):
-    data = PrivateDataset(records, budget=1, unit="record", n_public=True)
-    spends = data.release(HierarchicalGrid(6.5, b=4), epsilon="0.5").spends
+def test_grids_share_epsilon_equally(released, records):
+    spends = released(records, HierarchicalGrid(6.5, b=4), "0.5").spends
     assert [s.what for s in spends] == ["counts of 256 cells", "counts of 4,096 cells"]
     assert [s.epsilon for s in spends] == [Fraction(1, 4), Fraction(1, 4)]
 
 
-def test_counts_without_noise_are_exact(records):
-    data = PrivateDataset(records, budget="1e6", unit="record", n_public=True)
-    release = data.release(HierarchicalGrid(7), epsilon=10_000)
+def test_counts_without_noise_are_exact(released, records):
+    release = released(records, HierarchicalGrid(7), 10_000)
     grid = release.model.cells()
     assert len(release.spends) > 1
     np.testing.assert_allclose(
@@ -81,9 +88,8 @@ def test_counts_without_noise_are_exact(records):
     np.testing.assert_allclose(release.answer(everything), exact_counts(records, everything))
 
 
-def test_the_default_width_is_that_of_a_quarter_of_epsilon(records):
-    data = PrivateDataset(records, budget=9, unit="record", n_public=True)
-    cell_m = data.release(HierarchicalGrid(), epsilon=8).model.cells().cell_m
+def test_the_default_width_is_that_of_a_quarter_of_epsilon(released, records):
+    cell_m = released(records, HierarchicalGrid(), 8).model.cells().cell_m
     width = default_cell_width(300, 2)
     assert width * 0.8 < cell_m <= width
 
@@ -104,3 +110,62 @@ def test_invalid_branching_factors_are_refused(b):
 def test_invalid_widths_are_refused(cell_m):
     with pytest.raises(InputError, match="cell_m must be a positive number"):
         HierarchicalGrid(cell_m)
+
+
+NESTED = st.sampled_from([(1,), (1, 2, 4, 8), (2, 6), (1, 3, 9), (5, 10), (1, 2, 6), (3, 3)])
+
+
+@given(NESTED, st.integers(0, 2**32))
+def test_consistency_is_weighted_least_squares(sides, seed):
+    rng = np.random.default_rng(seed)
+    m = sides[-1]
+    levels = [rng.normal(0, 10, (side, side)) for side in sides]
+    variances = rng.uniform(0.1, 9, len(sides)).tolist()
+    rows, seen = [], []
+    for level, variance in zip(levels, variances, strict=True):
+        cut = m // len(level)
+        for i, j in np.ndindex(level.shape):
+            covered = np.zeros((m, m))
+            covered[i * cut : (i + 1) * cut, j * cut : (j + 1) * cut] = 1
+            rows.append(covered.ravel() / variance**0.5)
+            seen.append(level[i, j] / variance**0.5)
+    best, *_ = np.linalg.lstsq(np.array(rows), np.array(seen), rcond=None)
+    np.testing.assert_allclose(consistent(levels, variances).ravel(), best, atol=1e-8)
+
+
+@pytest.mark.parametrize("sides", [(1, 2, 4, 8), (4, 12), (1, 3, 9)])
+def test_consistent_counts_are_unchanged(sides):
+    m = sides[-1]
+    leaves = np.arange(float(m * m)).reshape(m, m)
+    levels = [leaves.reshape(s, m // s, s, m // s).sum(axis=(1, 3)) for s in sides]
+    variances = [float(len(sides) - nth) for nth in range(len(sides))]
+    np.testing.assert_allclose(consistent(levels, variances), leaves)
+
+
+def test_two_levels_worked_out_by_hand():
+    """A cell of variance 3 has nine parts of variance 1: the weight is 9/12, the difference 16."""
+    levels = [np.array([[25]]), np.ones((3, 3))]
+    np.testing.assert_allclose(consistent(levels, [3, 1]), 1 + 0.75 * 16 / 9)
+
+
+def test_counts_without_noise_are_exact_and_each_grid_costs_its_share(records):
+    terms = Terms(Fraction(10**6), PrivacyUnit.of("record"))
+    private = Measurements(PointSource(records), terms, SystemEntropy())
+    model = measured(private, [4, 12], [Fraction(1, 3), Fraction(2, 3)])
+    assert (model.values == Grid(records.region, 12).count(records).counts).all()
+    assert [s.epsilon for s in private.spends] == [Fraction(10**6, 3), Fraction(2 * 10**6, 3)]
+    assert [s.what for s in private.spends] == ["counts of 16 cells", "counts of 144 cells"]
+    assert private.epsilon == 0
+
+
+def test_grids_are_weighted_by_precision(records):
+    """With the same seed, a count with half the noise scale has a quarter of the variance."""
+    terms = Terms(Fraction(3), PrivacyUnit.of("record"))
+    private = Measurements(PointSource(records), terms, ReplayableEntropy(7))
+    model = measured(private, [2, 6], [Fraction(1, 3), Fraction(2, 3)])
+    again = ReplayableEntropy(7)
+    coarse, fine = (
+        noisy_histogram(Grid(records.region, side).count(records), epsilon, 1, again)[0]
+        for side, epsilon in ((2, 1), (6, 2))
+    )
+    np.testing.assert_allclose(model.values, consistent([coarse, fine], [4, 1]))

@@ -92,8 +92,7 @@ def test_invalid_numbers_are_named(make, wrong):
         make(wrong)
 
 
-def test_numpy_numbers_can_be_saved(records):
-    data = PrivateDataset(records, budget=1, unit="record", n_public=True)
-    release = data.release(Identity(np.float32(30)), epsilon=1)
+def test_numpy_numbers_can_be_saved(released, records):
+    release = released(records, Identity(np.float32(30)), 1)
     assert release.hyperparameters == {"cell_m": 30.0}
     assert release.to_bytes()

@@ -53,9 +53,8 @@ def test_with_blocks_the_fit_is_optimal():
     assert (found > 1).sum() > 30
 
 
-def test_counts_without_noise_are_exact(records):
-    data = PrivateDataset(records, budget="1e6", unit="record", n_public=True)
-    release = data.release(PGM(20), epsilon=10_000)
+def test_counts_without_noise_are_exact(released, records):
+    release = released(records, PGM(20), 10_000)
     counts = Grid(records.region, 20).count(records).counts
     np.testing.assert_allclose(release.model.arrays()["values"], counts, atol=0.1)
     assert len(release.cells()) == 400
@@ -103,10 +102,9 @@ def test_a_missing_package_is_named_before_payment(records, monkeypatch):
     assert data.ledger.entries == ()
 
 
-def test_the_default_width_is_limited(records, monkeypatch):
+def test_the_default_width_is_limited(released, records, monkeypatch):
     monkeypatch.setattr("snhkit.builders.pgm._MAX_CELLS_PER_SIDE", 16)  # 32 would be wanted
-    data = PrivateDataset(records, budget="1e9", unit="record", n_public=True)
-    assert data.release(PGM(), epsilon=1_000_000).model.cells().m == 16
+    assert released(records, PGM(), 1_000_000).model.cells().m == 16
 
 
 @pytest.mark.parametrize("side_m", [20, 150])

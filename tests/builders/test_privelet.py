@@ -51,9 +51,8 @@ def test_the_inverse_restores_the_counts(k, seed):
     assert (inverted(haar, haar @ counts @ haar.T) == counts).all()
 
 
-def test_counts_without_noise_are_exact(records):
-    data = PrivateDataset(records, budget="1e6", unit="record", n_public=True)
-    release = data.release(Privelet(30), epsilon=10**6)
+def test_counts_without_noise_are_exact(released, records):
+    release = released(records, Privelet(30), 10**6)
     counts = Grid(records.region, 16).count(records).counts
     assert (release.model.arrays()["values"] == counts).all()
     assert len(release.cells()) == 256

@@ -18,18 +18,16 @@ def test_shares_grow_by_the_cube_root_of_two_and_add_up():
         assert float(below / above) == pytest.approx(2 ** (1 / 3), abs=0.02)
 
 
-def test_each_level_costs_its_share(records):
-    data = PrivateDataset(records, budget=1, unit="record", n_public=True)
-    spends = data.release(QuadTree(2), epsilon="0.5").spends
+def test_each_level_costs_its_share(released, records):
+    spends = released(records, QuadTree(2), "0.5").spends
     assert [s.epsilon for s in spends] == [Fraction(share) / 2 for share in QuadTree.shares(2)]
     bought = ["count of one cell", "counts of 4 cells", "counts of 16 cells"]
     assert [s.what for s in spends] == bought
     assert total(spends).epsilon == Fraction(1, 2)
 
 
-def test_counts_without_noise_are_exact(records):
-    data = PrivateDataset(records, budget="1e6", unit="record", n_public=True)
-    release = data.release(QuadTree(4), epsilon=10_000)
+def test_counts_without_noise_are_exact(released, records):
+    release = released(records, QuadTree(4), 10_000)
     counts = Grid(records.region, 16).count(records).counts
     np.testing.assert_allclose(release.model.arrays()["values"], counts, atol=1e-9)
     assert len(release.cells()) == 256

@@ -7,6 +7,7 @@ from shapely import area, box, intersection
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, SummedArea, exact_counts
+from snhkit.geometry.grid import block_starts, block_sums, spread
 
 CITY = Region.around(lat=0, lon=0, side_m=64)
 unit = st.floats(0, 1, exclude_max=True)
@@ -164,3 +165,26 @@ def test_a_cell_without_a_group_is_refused(group):
 def test_cells_that_are_too_narrow_are_refused_with_the_number_needed():
     with pytest.raises(InputError, match=r"cell_m = 0\.001 .* into 64,000 cells"):
         Grid.of_width(CITY, 0.001)
+
+
+@pytest.mark.parametrize(("m", "blocks"), [(6, 2), (7, 3), (5, 5), (4, 1)])
+def test_sums_over_blocks_and_back(m, blocks):
+    values = np.random.default_rng(m).normal(size=(m, m))
+    first = block_starts(m, blocks)
+    ends = [*first[1:], m]
+    expected = [
+        [values[a:b, c:d].sum() for c, d in zip(first, ends, strict=True)]
+        for a, b in zip(first, ends, strict=True)
+    ]
+    sums = block_sums(values, first)
+    np.testing.assert_allclose(sums, expected)
+    cells = np.diff(first, append=m)
+    assert cells.max() - cells.min() <= 1
+    again = spread(sums, cells)
+    assert again.shape == (m, m)
+    assert (again[np.ix_(first, first)] == sums).all()
+    np.testing.assert_allclose(block_sums(again, first), sums * np.outer(cells, cells))
+
+
+def test_truth_values_are_counted():
+    assert block_sums(np.ones((3, 3), bool), np.array([0])).tolist() == [[9]]

@@ -30,7 +30,7 @@ def hills() -> Points:
     return Points(CITY, xy[places[:, 2] < wave(xy)])
 
 
-def released(hills: Points, **changes) -> Release:
+def trained(hills: Points, **changes) -> Release:
     network = FeatureGrid((8,))
     settings = {"k": 4, "network": network, "batch": 2_048}
     builder = SNH(5, networks=Networks(**(settings | {"steps": 25} | changes)))
@@ -40,7 +40,7 @@ def released(hills: Points, **changes) -> Release:
 
 @pytest.fixture(scope="module")
 def release(hills) -> Release:
-    return released(hills)
+    return trained(hills)
 
 
 def rectangles(width, height, count=200):
@@ -90,7 +90,7 @@ def test_the_papers_way_of_scaling_is_worse_far_from_trained_sizes(hills):
     small = rectangles(10, 10)
     network = MLP(3, 8)
     linear, release = (
-        released(hills, network=network, scaling=scaling) for scaling in ("linear", "area")
+        trained(hills, network=network, scaling=scaling) for scaling in ("linear", "area")
     )
     ratio = linear.answer(small) / release.answer(small)
     np.testing.assert_allclose(ratio, 34.375 / 10, rtol=1e-5)
@@ -104,4 +104,4 @@ def test_one_network_that_is_told_sizes_does_for_all(one, hills, width, most):
 
 @pytest.fixture(scope="module")
 def one(hills) -> Release:
-    return released(hills, k=1, scaling="learned")
+    return trained(hills, k=1, scaling="learned")

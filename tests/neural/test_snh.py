@@ -24,11 +24,6 @@ TINY = Networks(k=2, network=FeatureGrid((8,)), batch=512, steps=3)
 ONE = Prior(turns=1)
 
 
-def released(records, builder, epsilon=1, **terms):
-    options = {"unit": "record", "n_public": True, "budget": 4 * 10**18} | terms
-    return snh.PrivateDataset(records, **options).release(builder, epsilon=epsilon, seed=5)
-
-
 def told(monkeypatch) -> list:
     """What the prior is asked to clean, from here on."""
     asked, clean = [], Prior.clean
@@ -106,14 +101,14 @@ class TestTogether:
         # Little noise is left in what the prior has cleaned.
         assert others == [(30.0, 90.0), 7.0, 0.0, records]
 
-    def test_alone_they_learn_from_the_noisy_one(self, records, monkeypatch):
+    def test_alone_they_learn_from_the_noisy_one(self, released, records, monkeypatch):
         asked = told(monkeypatch)
         model = released(records, SNH(50, networks=TINY), 10**6).model
         assert asked == []
         cells = Grid(records.region, 4).boxes()
         np.testing.assert_allclose(model.blocks.ravel(), exact_counts(records, cells), rtol=1e-3)
 
-    def test_both_make_a_model_of_networks(self, records):
+    def test_both_make_a_model_of_networks(self, released, records):
         release = released(records, SNH(50, prior=ONE, networks=TINY), 10**6)
         assert isinstance(release.model, SNHModel)
         halves = RangeQueries(records.region, [0, 0], [0, 0], [400, 200], [400, 200])
@@ -124,11 +119,10 @@ class TestTogether:
 class TestTheMap:
     """Its cells are those of the noisy grid, so nothing is smeared over neighbours."""
 
-    @pytest.mark.parametrize("cell_m", [47, 50])
-    def test_a_point_mass_stays_in_its_cell(self, cell_m, records):
-        grid = Grid.of_width(records.region, cell_m)
+    def test_a_point_mass_stays_in_its_cell(self, released, records):
+        grid = Grid.of_width(records.region, 50)
         crowd = snh.Points(records.region, np.full((100_000, 2), 3.5 * grid.cell_m))
-        release = released(crowd, SNH(cell_m, networks=TINY), 10**6)
+        release = released(crowd, SNH(50, networks=TINY), 10**6)
         assert release.model.cells() == grid
         counts = release.answer(grid.boxes()).reshape(grid.m, grid.m)
         assert counts[3, 3] == pytest.approx(100_000, rel=0.01)
@@ -160,7 +154,7 @@ class TestTheMap:
     ids=["both", "networks"],
 )
 @pytest.mark.usefixtures("unchecked")
-def test_a_file_says_how_it_was_made(prior, networks, records, tmp_path, monkeypatch):
+def test_a_file_says_how_it_was_made(released, prior, networks, records, tmp_path, monkeypatch):
     monkeypatch.setattr(Prior, "clean", lambda _, levels, *__: np.abs(levels.cells))
     monkeypatch.setattr(
         Networks,

@@ -128,9 +128,8 @@ class TestRelease:
             "0.5 for counts of 3 cells, in parallel"
         ]
 
-    def test_without_noise_counts_are_the_records(self, records):
-        data = snh.PrivateDataset(records, budget=10**6, unit="record", n_public=True)
-        release = data.release(snh.Tessellation(FRAME), epsilon=10**5)
+    def test_without_noise_counts_are_the_records(self, released, records):
+        release = released(records, snh.Tessellation(FRAME), 10**5)
         x, y = records.xy.T
         wanted = [((x <= 100) & (y <= 200)).sum(), ((x > 100) & (x <= 200) & (y <= 200)).sum()]
         assert release.answer(FRAME).tolist() == wanted

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snhkit.builders import DAWA, HDMM, AdaptiveGrid, Identity, Privelet, PrivTree, QuadTree
-from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError, OutsideWarning
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
 from snhkit.models import Model
@@ -23,11 +22,6 @@ TINY = SNH(
     networks=Networks(k=2, network=FeatureGrid((8,)), steps=3, batch=512),
 )
 BUILDERS = pytest.mark.parametrize("builder", [Identity(30), AdaptiveGrid(), PrivTree(), TINY])
-
-
-def released(builder, records) -> Release:
-    data = PrivateDataset(records, budget=1, unit="record", n_public=True)
-    return data.release(builder, epsilon=1)
 
 
 def around(model: Model) -> Release:
@@ -62,13 +56,13 @@ SOME_OUTSIDE = pytest.mark.filterwarnings("ignore::snhkit.errors.OutsideWarning"
 @BUILDERS
 @SOME_OUTSIDE
 class TestEachMethod:
-    def test_a_polygon_is_the_area_weighted_sum_over_its_cells(self, builder, records):
-        release, polygons = released(builder, records), districts(12)
+    def test_a_polygon_is_the_area_weighted_sum_over_its_cells(self, released, builder, records):
+        release, polygons = released(records, builder), districts(12)
         expected = by_overlay(release.model, polygons)
         np.testing.assert_allclose(release.answer(shapes(*polygons)), expected, atol=1e-3)
 
-    def test_disjoint_polygons_add_up(self, builder, records):
-        release, polygons = released(builder, records), districts(30)
+    def test_disjoint_polygons_add_up(self, released, builder, records):
+        release, polygons = released(records, builder), districts(30)
         parts = release.answer(shapes(*polygons, crs=4326))
         both = release.answer(shapes(polygons[3].union(polygons[9]), crs=4326))
         assert both == pytest.approx(parts[3] + parts[9], abs=1e-3)
@@ -91,8 +85,8 @@ def test_grids_of_any_size(m, seed):
     "builder",
     [Identity(30), PrivTree(), AdaptiveGrid(c=25), QuadTree(3), Privelet(20), HDMM(20, (50, 300))],
 )
-def test_a_box_is_a_polygon_too(builder, records):
-    release = released(builder, records)
+def test_a_box_is_a_polygon_too(released, builder, records):
+    release = released(records, builder)
     boxes = RangeQueries.sample(CITY, 50, (5, 300))
     polygons = shapely.box(boxes.x, boxes.y, boxes.x + boxes.width, boxes.y + boxes.height)
     counts = release.answer(shapes(*polygons))
@@ -103,8 +97,8 @@ def test_a_box_is_a_polygon_too(builder, records):
 
 @SOME_OUTSIDE
 @pytest.mark.parametrize("builder", [DAWA(order=4), TINY])
-def test_where_no_theory_gives_the_noise_the_error_of_a_polygon_is_not_known(builder, records):
-    errors = released(builder, records).standard_error(shapes(*districts(3)))
+def test_where_no_theory_gives_the_noise_the_error_is_not_known(released, builder, records):
+    errors = released(records, builder).standard_error(shapes(*districts(3)))
     assert errors.shape == (3,)
     assert np.isnan(errors).all()
 
@@ -142,8 +136,8 @@ def test_a_long_edge_bends_as_its_parallel_does():
     assert release.answer(south) == pytest.approx(bent.area / 100_000**2 * 160, abs=0.001)
 
 
-def test_a_frame_keeps_its_order_whatever_its_index(records):
-    release = released(Identity(30), records)
+def test_a_frame_keeps_its_order_whatever_its_index(released, records):
+    release = released(records, Identity(30))
     frame = gpd.GeoDataFrame({"name": list("abc")}, geometry=shapes(*districts(3)).to_numpy())
     frame = frame.set_crs(CITY.crs).set_index("name").iloc[[2, 0, 1]]
     frame["count"] = release.answer(frame)

@@ -19,10 +19,7 @@ from snhkit.neural.denoiser.levels import Blocks, Levels
 from snhkit.neural.denoiser.reconcile import reconciled
 from snhkit.progress import steps
 
-__all__ = ["TAUGHT_M", "Prior", "about"]
-
-TAUGHT_M = (25.0, 100.0)
-"""The smallest and largest side of most squares in the training data, in metres."""
+__all__ = ["Prior", "about"]
 
 _WIDEST_M = 250.0  # the largest mean side of boxes in the training data
 _MOST_TURNS, _TURNS = 8, 2  # averaged copies: at most, and by default; more than 2 gain 0.1 %
@@ -74,20 +71,9 @@ class Prior:
     ) -> Float64[np.ndarray, "s s"]:
         """Return denoised counts of the quarters of m by m cells, shape (2 m, 2 m).
 
-        If 2 m by 2 m cells would be too many for a ``Grid``, the counts of whole cells are
-        returned, shape (m, m). No count is negative, and the counts add up to ``total``.
-
-        Parameters
-        ----------
-        levels : Levels
-            Noisy counts of cells, and estimated sums over blocks.
-        smoothing : float
-            The paper's psi, the least denominator of relative errors, in records.
-        sizes_m : (float, float)
-            The sides of the smallest and the largest boxes that the release is prepared for, in
-            metres.
-        total : float
-            The number of records, public or bought.
+        If these are too many for a ``Grid``, the counts of whole cells are returned, shape (m, m).
+        No count is negative, and the counts add up to ``total``, the number of records, public or
+        bought. ``smoothing`` is the paper's psi in records.
         """
         m = levels.grid.m
         planes = np.stack(

@@ -144,29 +144,8 @@ class DPSGD:
     ) -> tuple[RangeQueries, Float64[np.ndarray, "s i"], float]:
         """Return public training squares, the network's inputs for them, and the scale of counts.
 
-        Parameters
-        ----------
-        region : Region
-            The region of the records.
-        n : int
-            The number of records, public or bought.
-
-        Returns
-        -------
-        boxes : RangeQueries
-            The squares, placed uniformly in the region.
-        inputs : ndarray, shape (samples, 3)
-            The network's inputs for each square: centre and side, rescaled to [0, 1].
-        scale : float
-            The number of records that one unit of the network's output stands for: the count of a
-            square of the largest size if all records were spread evenly.
-
-        Examples
-        --------
-        >>> city = Region.around(lat=0, lon=0, side_m=100)
-        >>> boxes, inputs, scale = DPSGD((50, 50), samples=9).training_set(city, n=8)
-        >>> inputs.shape, scale
-        ((9, 3), 2.0)
+        Inputs, shape (samples, 3), are centre and side in [0, 1]; the scale is the count of a
+        square of the largest size if n records were spread evenly.
         """
         boxes = RangeQueries.sample(region, self.samples, self.sizes_m, self.seed)
         centres = np.stack([boxes.x, boxes.y], axis=1) + boxes.width[:, None] / 2

@@ -67,13 +67,7 @@ class MLP:
             raise InputError(f"span must be at most {_MOST_SPAN:,.0f}, not {self.span!r}.")
 
     def bound(self, side_m: float) -> "MLP":
-        """Return this network with ``span`` set, if ``span`` was None.
-
-        Parameters
-        ----------
-        side_m : float
-            The side of the region in metres.
-        """
+        """Return this network with ``span``, if it was None, set for a region ``side_m`` wide."""
         if self.span is not None:
             return self
         return dataclasses.replace(self, span=side_m / _METRES_A_UNIT)

@@ -150,12 +150,7 @@ class Networks:
         """Return the paper's settings: 20 swish layers of 80 units, aligned squares, raw counts.
 
         Training takes 10,000 epochs of Adam at a constant rate of 0.001, as in the authors' code,
-        and is meant for a GPU.
-
-        Parameters
-        ----------
-        **changes
-            Other values for any parameters of ``Networks``.
+        and is meant for a GPU. ``changes`` are other values for any parameters.
         """
         settings = {
             "network": MLP(),
@@ -177,14 +172,12 @@ class Networks:
         public: Points | None,
         watch: Callable[[int, SNHModel], object] | None = None,
     ) -> SNHModel:
-        """Return a model of networks trained on squares of a noisy grid.
-
-        The private records are not used, so training costs no epsilon.
+        """Return a model of networks trained on squares of a noisy or denoised grid, at no cost.
 
         Parameters
         ----------
         table : SummedArea
-            The noisy or denoised counts to train on.
+            The counts to train on.
         sizes_m : (float, float)
             The range of query sizes, from the paper's l to u, in metres.
         smoothing : float
@@ -195,8 +188,7 @@ class Networks:
             Public points that show where queries are expected. Without them, a network with a map
             expects queries where its map has counts before training.
         watch : callable, optional
-            A function that is called with the number of steps and the current model, before
-            training and after every 25 steps.
+            It gets the number of steps and the current model, before training and every 25 steps.
         """
         sizes = query_sizes(*sizes_m, self.k)
         region = table.grid.region

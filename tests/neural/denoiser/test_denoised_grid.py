@@ -13,11 +13,6 @@ from snhkit.neural.denoiser import levels
 ONE = Prior(turns=1)
 
 
-def released(records, builder, epsilon=1, **terms):
-    options = {"unit": "record", "n_public": True, "budget": 4 * 10**18} | terms
-    return snh.PrivateDataset(records, **options).release(builder, epsilon=epsilon, seed=5)
-
-
 def told(monkeypatch) -> list:
     """What the prior is asked to clean, from here on."""
     asked, clean = [], Prior.clean
@@ -49,7 +44,7 @@ def test_shares_that_are_none_are_refused(coarse):
 
 
 class TestPrior:
-    def test_what_it_is_told(self, records, monkeypatch):
+    def test_what_it_is_told(self, released, records, monkeypatch):
         asked = told(monkeypatch)
         release = released(records, DenoisedGrid(50, (30, 90), 0.5, ONE), epsilon=0.5)
         ((levels, smoothing, sizes_m, total),) = asked
@@ -61,7 +56,7 @@ class TestPrior:
         assert release.model.grid == Grid(records.region, 16)
         assert release.model.unit == pytest.approx(4 / 16, rel=0.01)
 
-    def test_each_level_is_an_entry_of_the_ledger(self, records):
+    def test_each_level_is_an_entry_of_the_ledger(self, released, records):
         release = released(records, DenoisedGrid(10, coarse=0.2, prior=ONE), epsilon=1)
         told = [(str(s.epsilon), s.what) for s in release.spends]
         assert told == [
@@ -70,37 +65,37 @@ class TestPrior:
             ("4/5", "counts of 1,600 cells"),
         ]
 
-    def test_the_default_share_is_that_of_n_and_epsilon(self, records):
+    def test_the_default_share_is_that_of_n_and_epsilon(self, released, records):
         release = released(records, DenoisedGrid(50, prior=ONE), epsilon=1)
         share = levels.coarse_share(len(records), 1.0)
         assert float(release.spends[-1].epsilon) == pytest.approx(1 - share, abs=5e-4)
 
-    def test_noise_is_that_of_a_person(self, records, monkeypatch):
+    def test_noise_is_that_of_a_person(self, released, records, monkeypatch):
         asked = told(monkeypatch)
         person = {"unit": "user", "max_per_user": 3}
         released(records, DenoisedGrid(50, coarse=0, prior=ONE), 0.5, **person)
         assert asked[0][0].noise_scale == 6.0
 
-    def test_an_unknown_n_makes_a_little_more_noise(self, records, monkeypatch):
+    def test_an_unknown_n_makes_a_little_more_noise(self, released, records, monkeypatch):
         asked = told(monkeypatch)
         release = released(records, DenoisedGrid(50, coarse=0, prior=ONE), 0.5, n_public=False)
         assert asked[0][0].noise_scale == pytest.approx(2 / 0.95)
         assert asked[0][3] == release.n
 
-    def test_smoothing_is_a_thousandth_of_n(self, city, monkeypatch):
+    def test_smoothing_is_a_thousandth_of_n(self, released, city, monkeypatch):
         asked = told(monkeypatch)
         xy = np.random.default_rng(1).uniform(0, 400, (5_000, 2))
         released(Points(city, xy), DenoisedGrid(50, prior=ONE))
         assert asked[0][1] == 5.0
 
     @pytest.mark.parametrize("epsilon", [10**6, 4 * 10**18])
-    def test_without_noise_whole_cells_are_exact(self, records, epsilon):
+    def test_without_noise_whole_cells_are_exact(self, released, records, epsilon):
         release = released(records, DenoisedGrid(50, prior=ONE), epsilon)
         cells = Grid(records.region, 8).boxes()
         counts = exact_counts(records, cells)
         np.testing.assert_allclose(release.answer(cells), counts, rtol=1e-6, atol=1e-5)
 
-    def test_never_negative_and_nested_boxes_agree(self, records):
+    def test_never_negative_and_nested_boxes_agree(self, released, records):
         release = released(records, DenoisedGrid(10, prior=ONE), 0.1)
         centre = np.random.default_rng(2).uniform(0, 400, (500, 2))
         sizes = np.linspace(1, 300, 40)
@@ -127,7 +122,7 @@ def test_the_whole_region_holds_n(known, epsilon):
 
 
 @pytest.mark.parametrize(("sizes_m", "least"), [((25, 100), 12.5), ((50, 60), 25)])
-def test_cells_are_no_narrower_than_boxes_gain_from(sizes_m, least, city):
+def test_cells_are_no_narrower_than_boxes_gain_from(released, sizes_m, least, city):
     """At an epsilon that would pay for cells of 5 m; a given width is taken as given."""
     spots = Points(city, np.random.default_rng(0).uniform(0, 400, (9_000, 2)))
     release = released(spots, DenoisedGrid(sizes_m=sizes_m, prior=ONE), epsilon=10**6)

@@ -80,9 +80,9 @@ class TestWeights:
 
 
 class TestTiles:
-    @pytest.mark.parametrize("m", [170, 209])
-    def test_pieces_are_the_whole(self, m, monkeypatch):
-        """Four or nine of 192 cells a side; or one of 256."""
+    def test_pieces_are_the_whole(self, monkeypatch):
+        """Nine of 192 cells a side; or one of 256."""
+        m = 209
         seen = planes(m)
         whole = prior._by_tiles(seen, TOLD, 1, 2)
         monkeypatch.setattr(prior, "_TILE", 192)
@@ -125,7 +125,7 @@ class TestTiles:
             return np.zeros((2 * len(part), 2 * len(part))), np.zeros((*part.shape[:2], 3))
 
         monkeypatch.setattr(prior, "_denoised", recording)
-        for m in [*range(1, 80, 5), *range(80, 1_200, 31)]:
+        for m in [*range(1, 80, 5), *range(80, 1_200, 61)]:
             prior._by_tiles(np.zeros((m, m, PLANES), np.float32), TOLD, 1, 1)
         assert len(seen) <= 13
         assert all(rows == columns <= prior._TILE for rows, columns, _ in seen)
@@ -185,7 +185,7 @@ class TestTurns:
         for turn, a in enumerate(turned):
             assert (np.asarray(prior._turned_back(jnp.asarray(a), turn)) == grid).all()
 
-    @pytest.mark.parametrize("turn", range(1, 8))
+    @pytest.mark.parametrize("turn", [1, 6])
     def test_a_turned_grid_comes_out_turned(self, turn):
         """If all eight are averaged; and it is no other grid."""
         seen = planes(16)
@@ -215,7 +215,7 @@ class TestTurns:
             found = prior._by_tiles(seen, TOLD, count, 2)[0]
             np.testing.assert_allclose(found, np.mean(one[:count], axis=0), rtol=1e-3, atol=1e-3)
 
-    @pytest.mark.parametrize(("m", "turns"), [(30, 8), (512, 8), (724, 4), (1_024, 2), (4_000, 1)])
+    @pytest.mark.parametrize(("m", "turns"), [(30, 8), (512, 8), (724, 4), (1_024, 2), (1_500, 1)])
     def test_large_grids_are_turned_less(self, m, turns, monkeypatch):
         asked = []
 
