@@ -208,7 +208,7 @@ def released() -> Callable[..., Any]:
 
     def release(records: Points, builder: Any, epsilon: Any = 1, **options: Any) -> Any:
         asked = {name: options.pop(name) for name in ("seed", "public") if name in options}
-        terms = {"budget": 10**19, "unit": "record", "n_public": True} | options
+        terms = {"budget": 4 * 10**18, "unit": "record", "n_public": True} | options
         return PrivateDataset(records, **terms).release(builder, epsilon=epsilon, **asked)
 
     return release

@@ -98,7 +98,7 @@ def usual_bounds(method: str, told: Counted, level: float) -> NDArray[np.float64
         z = (1 - share) * quantiles[:, above - 1] + share * quantiles[:, above]
         found.append(np.maximum(told.answers + z * unit, 0))
     together = np.stack(found, axis=1)
-    if method not in _table()["quantiles"]:
+    if method not in interval_table()["quantiles"]:
         together[np.isnan(told.variance)] = np.nan
     together[told.area <= 0] = 0  # outside the region nothing is counted
     return together
@@ -154,7 +154,9 @@ def meaning(release: "Release", level: float = DEFAULT_LEVEL, *, exact: bool = F
             f"counted with a probability of at least {share}, which follows from the noise."
         )
     whole = RangeQueries(release.region, [0], [0], [release.region.side_m], [release.region.side_m])
-    if release.method in _table()["quantiles"] or np.isfinite(release.standard_error(whole)[0]):
+    if release.method in interval_table()["quantiles"] or np.isfinite(
+        release.standard_error(whole)[0]
+    ):
         return (
             f"The {share} interval of a count contains the true count in about {share} of "
             "cases. It allows for the noise and for records that are spread unevenly inside cells. "
@@ -175,13 +177,9 @@ def cells_in_boxes(model: "Model", boxes: RangeQueries) -> NDArray[np.float64]:
     return np.maximum(DensityTable(cells, np.ones(len(cells))).sums(boxes), 0)
 
 
+@cache
 def interval_table() -> Mapping[str, Any]:
     """Return ``interval_table.json``: quantiles of each method's errors, and their provenance."""
-    return _table()
-
-
-@cache
-def _table() -> dict[str, Any]:
     text = resources.files("snhkit.release").joinpath("interval_table.json").read_text("utf-8")
     return json.loads(text)
 
@@ -189,7 +187,7 @@ def _table() -> dict[str, Any]:
 @cache
 def _quantiles(method: str) -> NDArray[np.float64]:
     """Return quantiles of a method's errors divided by ``scales``, shape (bins, levels)."""
-    methods = _table()["quantiles"]
+    methods = interval_table()["quantiles"]
     sparse: Mapping[str, list[float]] = methods.get(method, methods[_ANY])
     found = np.full((int(np.prod(SHAPE)), len(LEVELS)), np.nan)
     for number, values in sparse.items():

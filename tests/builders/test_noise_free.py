@@ -5,12 +5,21 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from snhkit.builders import Identity, UniformGrid
+from snhkit.builders import (
+    HDMM,
+    PGM,
+    HierarchicalGrid,
+    Identity,
+    Privelet,
+    QuadTree,
+    UniformGrid,
+)
 from snhkit.builders.base import MAX_CELLS_PER_SIDE
 from snhkit.builders.cell_width import chosen_grid, default_cell_width
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, SummedArea, exact_counts
+from snhkit.neural import SNH, DenoisedGrid
 from snhkit.privacy import Measurements, PointSource, PrivacyUnit, SystemEntropy, Terms
 
 EPSILON = 10**6
@@ -85,8 +94,45 @@ class TestTheRules:
         assert grid.m == MAX_CELLS_PER_SIDE
 
 
+# At these epsilons, no noise is left in the counts of cells.
+ADJUSTED = {
+    "HDMM": (HDMM(20, None), 10**12, 20),
+    "Privelet": (Privelet(30), 10**6, 16),
+    "QuadTree": (QuadTree(4), 10_000, 16),
+    "HB2D": (HierarchicalGrid(7), 10_000, 60),
+    "PGM": (PGM(20), 10_000, 20),
+}
+
+
+@pytest.mark.parametrize(("builder", "epsilon", "m"), ADJUSTED.values(), ids=ADJUSTED)
+def test_adjusted_counts_without_noise_are_exact(released, builder, epsilon, m, records):
+    if isinstance(builder, PGM):
+        pytest.importorskip("mbi", reason="the extra pgm is not installed")
+    release = released(records, builder, epsilon)
+    counts = Grid(records.region, m).count(records).counts
+    off = 0.1 if isinstance(builder, PGM) else 1e-9
+    np.testing.assert_allclose(release.model.arrays()["values"], counts, atol=off)
+    assert len(release.cells()) == m * m
+
+
+@pytest.mark.parametrize(
+    ("given", "chosen"),
+    [
+        (HDMM(50), HDMM()),
+        (Privelet(50), Privelet()),
+        (HierarchicalGrid(30), HierarchicalGrid()),
+        (QuadTree(3), QuadTree()),
+    ],
+)
+def test_a_given_width_needs_no_n(released, given, chosen, records):
+    assert released(records, given, n_public=False).n is None
+    assert released(records, chosen, n_public=False).n is not None
+
+
 @pytest.mark.parametrize("wrong", [0, -1, np.nan, np.inf, True, "30"])
-@pytest.mark.parametrize("make", [UniformGrid, Identity])
+@pytest.mark.parametrize(
+    "make", [UniformGrid, Identity, HierarchicalGrid, HDMM, Privelet, PGM, SNH, DenoisedGrid]
+)
 def test_invalid_numbers_are_named(make, wrong):
     with pytest.raises(InputError, match=r"(c|cell_m) must be a positive number"):
         make(wrong)

@@ -7,7 +7,7 @@ from snhkit import PrivateDataset
 from snhkit.builders import PGM, Identity
 from snhkit.builders.pgm import fitted
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, RangeQueries, exact_counts
+from snhkit.geometry import RangeQueries, exact_counts
 
 pytest.importorskip("mbi", reason="the extra pgm is not installed")
 
@@ -51,13 +51,6 @@ def test_with_blocks_the_fit_is_optimal():
     np.testing.assert_allclose(slope[found > 1], level, atol=0.5)
     assert (slope > level - 0.5).all()
     assert (found > 1).sum() > 30
-
-
-def test_counts_without_noise_are_exact(released, records):
-    release = released(records, PGM(20), 10_000)
-    counts = Grid(records.region, 20).count(records).counts
-    np.testing.assert_allclose(release.model.arrays()["values"], counts, atol=0.1)
-    assert len(release.cells()) == 400
 
 
 @pytest.mark.parametrize("n_public", [True, False])

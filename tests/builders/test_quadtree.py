@@ -1,13 +1,10 @@
 from fractions import Fraction
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
-from snhkit import PrivateDataset
 from snhkit.builders import QuadTree
 from snhkit.errors import InputError
-from snhkit.geometry import Grid
 from snhkit.privacy import total
 
 
@@ -24,19 +21,6 @@ def test_each_level_costs_its_share(released, records):
     bought = ["count of one cell", "counts of 4 cells", "counts of 16 cells"]
     assert [s.what for s in spends] == bought
     assert total(spends).epsilon == Fraction(1, 2)
-
-
-def test_counts_without_noise_are_exact(released, records):
-    release = released(records, QuadTree(4), 10_000)
-    counts = Grid(records.region, 16).count(records).counts
-    np.testing.assert_allclose(release.model.arrays()["values"], counts, atol=1e-9)
-    assert len(release.cells()) == 256
-
-
-def test_a_given_height_needs_no_n(records):
-    data = PrivateDataset(records, budget=2, unit="record")
-    assert data.release(QuadTree(3), epsilon=1).n is None
-    assert data.release(QuadTree(), epsilon=1).n is not None
 
 
 def test_height_grows_with_n_and_epsilon_within_limits():

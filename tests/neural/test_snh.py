@@ -56,12 +56,6 @@ class TestSettings:
         with pytest.raises(InputError, match="sizes_m"):
             SNH(sizes_m=sizes_m)
 
-    @pytest.mark.parametrize("cell_m", [0, -1, float("nan"), "wide", True])
-    @pytest.mark.usefixtures("unchecked")
-    def test_widths(self, cell_m):
-        with pytest.raises(InputError, match="cell_m"):
-            SNH(cell_m)
-
     def test_the_papers_are_the_papers(self):
         """Sec. 4 and 6.1: 20 swish layers of 80, k = 8, aligned squares, Adam at 0.001."""
         paper = SNH.paper(30, (25, 50), k=4)
