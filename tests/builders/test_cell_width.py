@@ -157,7 +157,7 @@ FOUR, EIGHTS = Grid(SMALL, 2), Grid(SMALL, 8)
 
 def of_public_n(records, epsilon, unit=None) -> Measurements:
     """The number of records is public."""
-    terms = Terms(Fraction(epsilon), unit or PrivacyUnit.of("record"), len(records))
+    terms = Terms(Fraction(epsilon), unit or PrivacyUnit("record"), len(records))
     return Measurements(PointSource(records), terms, SystemEntropy())
 
 
@@ -210,7 +210,7 @@ def test_one_record_changes_the_sum_by_at_most_one(counts, where, most):
 def test_for_persons_noise_covers_all_their_records():
     """The scale is 8 times that of a record: at n = 10**6 still small."""
     records = Points(SMALL, np.tile([[250.0, 250.0]], (1_000, 1)), user=np.arange(1_000) // 8)
-    unit = PrivacyUnit.of("user", 8)
+    unit = PrivacyUnit("user", 8)
     seen = [bought_evenness(of_public_n(records, 8, unit), EIGHTS) for _ in range(300)]
     # Deviation of the noise over n: sqrt(2) * 8 / (0.24 * 1,000) = 0.047; shrunk a little.
     assert 0.02 < np.std(seen) < 0.06

@@ -19,8 +19,8 @@ from snhkit.privacy import (
     ReplayableEntropy,
     SystemEntropy,
     Terms,
-    noisy_histogram,
 )
+from snhkit.privacy.noise import noisy_histogram
 
 SIDES = [(1,), (7,), (2, 4), (1, 2, 4, 8), (3, 12), (2, 6)]
 
@@ -125,7 +125,7 @@ def test_two_levels_worked_out_by_hand():
 
 
 def test_counts_without_noise_are_exact_and_each_grid_costs_its_share(records):
-    terms = Terms(Fraction(10**6), PrivacyUnit.of("record"))
+    terms = Terms(Fraction(10**6), PrivacyUnit("record"))
     private = Measurements(PointSource(records), terms, SystemEntropy())
     model = measured(private, [4, 12], [Fraction(1, 3), Fraction(2, 3)])
     assert (model.values == Grid(records.region, 12).count(records).counts).all()
@@ -136,7 +136,7 @@ def test_counts_without_noise_are_exact_and_each_grid_costs_its_share(records):
 
 def test_grids_are_weighted_by_precision(records):
     """With the same seed, a count with half the noise scale has a quarter of the variance."""
-    terms = Terms(Fraction(3), PrivacyUnit.of("record"))
+    terms = Terms(Fraction(3), PrivacyUnit("record"))
     private = Measurements(PointSource(records), terms, ReplayableEntropy(7))
     model = measured(private, [2, 6], [Fraction(1, 3), Fraction(2, 3)])
     again = ReplayableEntropy(7)

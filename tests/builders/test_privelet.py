@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from snhkit import PrivateDataset
 from snhkit.builders import Privelet
 from snhkit.builders.privelet import haar_matrix, inverted
-from snhkit.privacy import column_norm
+from snhkit.privacy.products import column_norm
 
 
 def weighted_coefficients(counts: np.ndarray) -> list[float]:

@@ -16,7 +16,7 @@ from snhkit.neural import DPSGD, MLP
 from snhkit.neural.dpsgd.dpsgd import descend
 from snhkit.neural.dpsgd.network_model import NetworkModel
 from snhkit.neural.networks.network import parameter_count
-from snhkit.privacy import NoisyGradients
+from snhkit.privacy.gradients import NoisyGradients
 from snhkit.progress import watched
 
 TINY = DPSGD(network=MLP(3, 8), samples=64, steps=3, batch=16)
