@@ -109,9 +109,6 @@ def cabs_table(folder: Path, draws: int, methods: Sequence[str] = METHODS) -> No
             # SNH is trained on squares around these public points; the other methods ignore them.
             near = public if key == "snh" else None
             row(method.title, epsilon, mean(task, data, method.builder(), epsilon, draws, near))
-        if "identity" in methods:
-            bought = snh.Identity("bought")
-            row("Identity, bought", epsilon, mean(task, data, bought, epsilon, draws))
 
 
 def frontier_table(folder: Path, draws: int) -> None:

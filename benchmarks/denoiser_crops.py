@@ -199,11 +199,11 @@ def crop(rng: np.random.Generator, place: City) -> Crop | None:
 
 
 def width(xy: NDArray[np.float64], n: int, epsilon: float, rng: np.random.Generator) -> float:
-    """Return a random cell width in metres, near the width that "bought" would choose."""
+    """Return a random cell width in metres, near the width that ``DenoisedGrid`` chooses."""
     entropy = ReplayableEntropy(int(rng.integers(2**32)))
     terms = Terms(exact(epsilon), PrivacyUnit("record"), n)
     private = Measurements(PointSource(inside_city(xy)), terms, entropy)
-    bought = chosen_grid(private, "bought", labels="denoised").cell_m
+    bought = chosen_grid(private, None, labels="denoised").cell_m
     return float(np.clip(bought * np.exp(rng.normal(-0.04, 0.3)), 6, 350))
 
 

@@ -127,7 +127,7 @@ def bias_table(folder: Path, draws: int) -> None:
                 terms = Terms(exact(str(epsilon)), PrivacyUnit("record"), n)
                 private = Measurements(PointSource(records), terms, ReplayableEntropy(draw))
                 share = coarse_share(n, epsilon)
-                grid = chosen_grid(private, "bought", 1 - share, labels="denoised", wider=WIDER)
+                grid = chosen_grid(private, None, 1 - share, labels="denoised", wider=WIDER)
                 levels = bought_levels(private, grid, share)
                 scale, large = levels.noise_scale, levels.large
                 true = _threes(block_sums(grid.count(records).counts, large.first))

@@ -167,7 +167,8 @@ def width_error(path: str, cell_m: float | str) -> str:
     data = snh.PrivateDataset.scan(
         path, CITY, budget=1, unit="record", n_public=True, report=silent
     )
-    made = data.release(snh.DenoisedGrid(cell_m=cell_m), epsilon=0.5, seed=0)  # pyright: ignore
+    width = None if cell_m == "chosen" else float(cell_m)
+    made = data.release(snh.DenoisedGrid(cell_m=width), epsilon=0.5, seed=0)
     errors = relative_errors(made.answer(boxes), records.boxes(boxes), records.n())
     return f"{100 * errors.mean():.2f} %"
 
@@ -338,7 +339,7 @@ def main() -> None:
                 runs = ([value, run(task, str(middle), value)] for value in values)
                 table([heading, *HEADS], ([v, *numbers(r)] for v, r in runs))
         if "width" in wanted:
-            runs = ([width, run("width", str(middle), width)] for width in ("bought", 6.25, 25.0))
+            runs = ([width, run("width", str(middle), width)] for width in ("chosen", 6.25, 25.0))
             rows = ([w, r["sum"], *numbers(r)] for w, r in runs)
             table(["cell_m", "mean relative error", *HEADS], rows)
         if "csv" in wanted:

@@ -6,7 +6,8 @@ coefficients of ``narrowing`` that give the least errors, and the regret: the er
 that ``Identity`` chooses, divided by the error at the best of the twelve widths. Writes the table
 from which ``ParamSelect.pretrained("snh")`` learns, of real cities only. With ``--snh``, also
 measures the regret of SNH at some widths around the best one of ``Identity``, which takes hours;
-after an interruption, the next run continues.
+after an interruption, the next run continues. With ``--public``, compares the rule with the widths
+that ``ParamSelect`` predicts from public points.
 """
 
 import argparse
@@ -169,6 +170,31 @@ def regret(rows: Frame, method: str) -> None:
     print(f"\n{len(rows)} cases: geometric mean {mean:.3f}, worst {ratio.max():.2f}")
 
 
+def with_public(folder: Path) -> None:
+    """Print the error of Identity with ParamSelect's width, divided by that with its own rule."""
+    ratios = []
+    for name, source in (CALIBRATION | HELD_OUT).items():
+        town = place(source, folder)
+        if town.public is None:
+            continue
+        exam = Exam(town.records)
+        data = snh.PrivateDataset(town.records, budget=10_000, unit="record", n_public=True)
+        for epsilon in EPSILONS[::2]:
+            errors = []
+            for cell_m in ("auto", None):
+                releases = (
+                    data.release(snh.Identity(cell_m), epsilon=epsilon, public=town.public)
+                    for _ in range(DRAWS)
+                )
+                answers = [release.answer(exam.boxes) for release in releases]
+                n = len(town.records)
+                errors.append(np.mean([relative_errors(a, exam.truth, n).mean() for a in answers]))
+            ratios.append(errors[0] / errors[1])
+            print(f"| {name} | {epsilon} | {ratios[-1]:.2f} |")
+    mean = math.exp(np.log(ratios).mean())
+    print(f"geometric mean {mean:.2f}, from {min(ratios):.2f} to {max(ratios):.2f}")
+
+
 def of_snh(rows: Frame, folder: Path, file: Path, epsilons: list[float]) -> Frame:
     """Return errors of SNH at its chosen width, and at five widths around Identity's best."""
     done = [json.loads(line) for line in file.open()] if file.exists() else []
@@ -199,8 +225,12 @@ if __name__ == "__main__":
     parser.add_argument("--file", type=Path, default=Path("widths.jsonl"), help="measured errors")
     parser.add_argument("--out", type=Path, default=Path("snhkit/select/snh.csv"))
     parser.add_argument("--snh", type=Path, metavar="FILE", help="measured errors of SNH")
+    parser.add_argument("--public", action="store_true", help="only compare with ParamSelect")
     parser.add_argument("--epsilons", type=float, nargs="+", default=EPSILONS, help="for --snh")
     given = parser.parse_args()
+    if given.public:
+        with_public(given.folder)
+        raise SystemExit
     if not given.file.exists():
         sets = tqdm(list(datasets(given.folder)), unit="data set", leave=False)
         found = [row for one in sets for row in measured(*one)]

@@ -121,7 +121,7 @@ METHODS: dict[str, Method] = {
     ),
     "denoised": Method(
         "Denoised grid",
-        lambda sizes_m, cell_m: DenoisedGrid(cell_m or "bought", sizes_m),
+        lambda sizes_m, cell_m: DenoisedGrid(cell_m, sizes_m),
         "A network that was trained on public cities cleans one noisy grid.",
     ),
     "dpsgd": Method(

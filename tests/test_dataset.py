@@ -302,7 +302,7 @@ class TestGaussianNoise:
 
     @pytest.mark.parametrize(
         "builder",
-        [Identity(100), Identity("bought"), UniformGrid(), QuadTree(), HierarchicalGrid()],
+        [Identity(100), Identity(), UniformGrid(), QuadTree(), HierarchicalGrid()],
     )
     def test_what_a_release_spends_is_the_rho_of_its_epsilon_and_delta(self, records, builder):
         data = self.approximate(records)

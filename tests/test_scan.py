@@ -25,7 +25,7 @@ HALVES = gpd.GeoDataFrame(
 )
 BUILDERS = [
     snh.UniformGrid(),
-    snh.Identity("bought"),
+    snh.Identity(),
     snh.Identity(100),
     snh.AdaptiveGrid(),
     snh.PrivTree(max_depth=12),

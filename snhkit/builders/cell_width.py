@@ -11,11 +11,10 @@ decide which width has the least error:
    large (``narrowing``).
 
 n and the sizes are public or bought; nobody knows the third number without looking at the records.
-The rule therefore buys it, with noise, for at most 3 % of epsilon (``bought_evenness``). If the
-builder has public points that turn out to be spread as evenly as the records, the rule asks
-``ParamSelect``, the paper's way, which learned from other cities which width suits points like
-these. Public points of another kind mislead: check-ins are at a few venues, the starts of taxi
-rides are along all streets.
+The rule therefore buys it, with noise, for at most 3 % of epsilon (``bought_evenness``).
+``ParamSelect``, the paper's way, costs nothing, and learned from other cities which width suits
+public points of this city. It does not know the records: check-ins are at a few venues, the starts
+of taxi rides are along all streets. So it is asked with ``cell_m="auto"`` only.
 """
 
 import math
@@ -45,11 +44,8 @@ __all__ = [
     "narrowing",
 ]
 
-Width = float | Literal["auto", "bought"] | None
-"""A cell width in metres, or which parts of the rule may be used: None for the whole rule; "bought"
-for the rule without ``ParamSelect``; "auto" for ``ParamSelect`` alone, at no cost."""
-
-_ALIKE = 0.1  # the largest difference in evenness between public points and records that are alike
+Width = float | Literal["auto"] | None
+"""A cell width in metres; None for the rule; or "auto" for ``ParamSelect``, at no cost."""
 
 _CONSTANT_M, _EXPONENT = 1_600.0, -0.3869
 _MIN_SHARE, _MAX_SHARE = Fraction(3, 1000), Fraction(3, 100)  # of the epsilon or rho that is left
@@ -108,9 +104,9 @@ def narrowing(
 def check_width(cell_m: Width) -> None:
     """Raise InputError if ``cell_m`` is not a ``Width``."""
     if isinstance(cell_m, str):
-        if cell_m not in ("auto", "bought"):
+        if cell_m != "auto":
             raise InputError(
-                f"cell_m must be a positive number, 'auto' or 'bought', not {cell_m!r}."
+                f"cell_m must be a positive number, 'auto' or None (the default), not {cell_m!r}."
             )
     elif cell_m is not None:
         positive("cell_m", cell_m)
@@ -145,28 +141,24 @@ def chosen_grid(
 
     A chosen width is at least half the side of the smallest squares, below which it does not help.
     """
-    region, public = private.region, private.public
+    region = private.region
     given = given_grid(region, cell_m, most_cells)
     if given is not None:
         return given
     n = private.number()
     # n has been paid for by now, so a very large region gets wider cells instead of an error.
     finest = max(region.side_m / most_cells, min(sizes_m[0] / 2, region.side_m))
-    from snhkit.select import ParamSelect
+    if cell_m == "auto":
+        from snhkit.select import ParamSelect
 
-    select, learned = ParamSelect.pretrained(labels), cell_m == "auto"
-    width = default_cell_width(n, share * private.record_epsilon, sizes_m)
-    if not learned:
+        select, epsilon = ParamSelect.pretrained(labels), share * private.record_epsilon
+        width = select.cell_width(n, epsilon, private.public)
+    else:
         usual = default_cell_width(n, share * private.record_epsilon)
+        width = default_cell_width(n, share * private.record_epsilon, sizes_m)
         half = Grid.of_width(region, max(usual / 2, region.side_m / MAX_CELLS_PER_SIDE))
         evenness = bought_evenness(private, half)
         width *= wider * narrowing(n, share * private.record_epsilon, evenness, sizes_m, labels)
-        if cell_m is None and public is not None:
-            theirs = evenness_of(public, half, n, private.record_epsilon)
-            epsilon = share * private.record_epsilon
-            learned = abs(theirs - evenness) <= _ALIKE and select.covers(n, epsilon, public)
-    if learned:
-        width = select.cell_width(n, share * private.record_epsilon, public)
     return Grid.of_width(region, max(width, finest))
 
 

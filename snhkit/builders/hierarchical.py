@@ -40,10 +40,9 @@ class HierarchicalGrid:
 
     Parameters
     ----------
-    cell_m : float, "bought", "auto" or None
+    cell_m : float, "auto" or None
         The width of the finest cells in metres, made a little smaller so that the grids are nested.
-        None, "bought" and "auto" choose the width as ``Identity`` does for a grid with a quarter of
-        epsilon.
+        None and "auto" choose the width as ``Identity`` does for a grid with a quarter of epsilon.
     b : int, optional
         The branching factor, at least 2. By default the best one is used.
 

@@ -27,12 +27,11 @@ class Identity:
 
     Parameters
     ----------
-    cell_m : float, "bought", "auto" or None
+    cell_m : float, "auto" or None
         The cell width in metres, made a little smaller so that whole cells fill the region.
-        With None, up to 3 % of epsilon is spent on choosing a width that suits the records; if
-        public points are spread as evenly as the records, ``ParamSelect`` predicts the width from
-        them. With "bought", the width is chosen without public points. With "auto",
-        ``ParamSelect`` predicts the width in any case, which costs nothing.
+        With None, up to 3 % of epsilon is spent on choosing a width that suits the records. With
+        "auto", ``ParamSelect`` predicts the width from n, epsilon and the public points that
+        ``PrivateDataset.release`` gets, which costs nothing.
 
     Raises
     ------

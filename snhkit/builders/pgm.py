@@ -37,9 +37,9 @@ class PGM:
 
     Parameters
     ----------
-    cell_m : float, "bought", "auto" or None
+    cell_m : float, "auto" or None
         The cell width in metres, made a little smaller so that whole blocks fill the region; at
-        most 1,024 cells per side. None, "bought" and "auto" choose the width as in ``Identity``.
+        most 1,024 cells per side. None and "auto" choose the width as in ``Identity``.
 
     Raises
     ------

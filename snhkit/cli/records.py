@@ -109,9 +109,9 @@ def records_options(command):
     cell_m = click.option(
         "--cell-m",
         type=CellWidth(),
-        help="Cell width of grids. By default, the width follows from the number of records and "
-        "epsilon. The word auto also uses --public. The word bought, the default of the method "
-        "denoised, also measures how clustered the records are, for up to 3 % of epsilon.",
+        help="Cell width of grids. By default, the width follows from the number of records, "
+        "epsilon, and a noisy measurement of how clustered the records are, for up to 3 % of "
+        "epsilon. The word auto uses --public instead of the measurement.",
     )
     return place_options(cell_m(command))
 

@@ -47,19 +47,19 @@ class OutputFile(click.Path):
 
 
 class CellWidth(click.ParamType):
-    """A number of metres greater than 0, or the word ``bought`` or ``auto``."""
+    """A number of metres greater than 0, or the word ``auto``."""
 
-    name = "METRES|bought|auto"
+    name = "METRES|auto"
 
     def convert(self, value, param, ctx):
-        """Return the width in metres as a float, or the word ``bought`` or ``auto``."""
-        if value in ("bought", "auto"):
+        """Return the width in metres as a float, or the word ``auto``."""
+        if value == "auto":
             return value
         numbers = _numbers(value)
         if numbers is None or len(numbers) != 1 or numbers[0] <= 0:
             self.fail(
                 f"{value!r} is not a cell width; give a number of metres greater than 0, or "
-                "the word bought or auto.",
+                "the word auto.",
                 param,
                 ctx,
             )

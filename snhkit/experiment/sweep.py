@@ -149,7 +149,7 @@ def sweep(
     bands_m : sequence of (float, float)
         The size bands: for each, the smallest and the largest side of its squares in metres.
         Methods that prepare for query sizes make a release for each band.
-    cell_m : sequence of float, "bought", "auto" or None
+    cell_m : sequence of float, "auto" or None
         The widths of a grid's cells in metres, or ways to choose the width, as in ``Identity``;
         None takes the method's default. A method without this parameter is measured only once, not
         for each width.

@@ -36,13 +36,12 @@ class SNH:
 
     Parameters
     ----------
-    cell_m : float, "bought", "auto" or None
+    cell_m : float, "auto" or None
         The cell width of the noisy grid in metres. With None, the width is chosen from n, epsilon
         and a noisy measurement of how evenly the records are spread, which costs up to 3 % of
-        epsilon; if public points are spread as evenly, ``ParamSelect`` predicts the width from
-        them. With "bought", the width is chosen without public points. With "auto",
-        ``ParamSelect`` predicts it in any case. The default networks allow at most 2,048 cells
-        along a side of the region.
+        epsilon. With "auto", ``ParamSelect`` predicts the width from n, epsilon and public points,
+        which costs nothing. The default networks allow at most 2,048 cells along a side of the
+        region.
     sizes_m : (float, float)
         The smallest and the largest query size to learn, as sides of squares in metres: the paper's
         l and u.

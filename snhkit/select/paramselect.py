@@ -232,14 +232,6 @@ class ParamSelect:
             )
         return self._value(n, epsilon, public)
 
-    def covers(self, n: int, epsilon: float, public: Points | None = None) -> bool:
-        """Return whether n, epsilon and the entropy are in the range of the training examples.
-
-        The parameters are those of ``predict``.
-        """
-        known = public is not None and len(public) and self._with_entropy is not None
-        return not self._beyond(n, epsilon, entropy(public) if public and known else None)
-
     def _value(self, n: int, epsilon: float, public: Points | None) -> float:
         if not 0 < epsilon < float("inf"):
             raise InputError(f"epsilon must be a positive number, not {epsilon!r}.")

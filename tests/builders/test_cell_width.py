@@ -92,23 +92,14 @@ def test_a_region_too_large_for_narrow_cells_gets_the_finest_grid():
     assert chosen_grid(private, "auto", most_cells=700).m == 700
 
 
-def like(records: Points, width_m: float) -> Points:
-    """Other points whose crowd is of another width, 1 for the same."""
-    xy = np.random.default_rng(3).normal(1_500, 40 * width_m, (len(records), 2))
-    return Points(records.region, np.clip(xy, 0, 2_999))
-
-
-@pytest.mark.parametrize(("wide", "asked"), [(1, True), (20, False)])
-def test_only_public_points_that_are_as_crowded_as_the_records_are_followed(wide, asked):
-    """What was bought anyway tells; the deviation of its noise is a fiftieth of the bound."""
+def test_public_points_do_not_change_the_default_width():
+    """They may be of another kind than the records; ``ParamSelect`` is asked by "auto" only."""
     records, n = points(1, 300_000), 300_000
-    private = measured(records, "1/2", n=n, public=like(records, wide))
-    grid, bought = chosen_grid(private, None), chosen_grid(measured(records, "1/2", n=n), "bought")
+    beside = Points(records.region, np.random.default_rng(3).normal(1_500, 40, (500, 2)))
+    private = measured(records, "1/2", n=n, public=beside)
+    grid, alone = chosen_grid(private, None), chosen_grid(measured(records, "1/2", n=n), None)
     assert "records, at most" in str(private.spends[0])
-    width = ParamSelect.pretrained("snh").cell_width(n, float(private.epsilon), private.public)
-    learned = np.ceil(3_000 / max(width, 12.5))
-    assert (grid.m == learned) == asked
-    assert asked or grid.m == pytest.approx(bought.m, abs=2)
+    assert grid.m == pytest.approx(alone.m, abs=2)
 
 
 @pytest.mark.parametrize("builder", AUTO.values(), ids=AUTO)
@@ -140,7 +131,7 @@ def test_the_release_says_auto(builder):
 @pytest.mark.parametrize("builder", AUTO.values(), ids=AUTO)
 def test_other_words_are_refused(builder):
     with pytest.raises(
-        InputError, match="cell_m must be a positive number, 'auto' or 'bought', not 'wide'"
+        InputError, match=r"cell_m must be a positive number, 'auto' or None .*, not 'wide'"
     ):
         dataclasses.replace(builder, cell_m="wide")
 
@@ -220,8 +211,8 @@ def test_a_crowd_gets_narrower_cells_than_an_even_city():
     rng = np.random.default_rng(0)
     even = Points(SMALL, rng.uniform(0, 1_000, (20_000, 2)))
     crowd = Points(SMALL, np.repeat(rng.uniform(0, 1_000, (20, 2)), 1_000, axis=0))
-    wide = chosen_grid(of_public_n(even, 1), "bought")
-    narrow = chosen_grid(of_public_n(crowd, 1), "bought")
+    wide = chosen_grid(of_public_n(even, 1), None)
+    narrow = chosen_grid(of_public_n(crowd, 1), None)
     width = default_cell_width(20_000, 1) * narrowing(20_000, 1, 1.0)
     # The noise in evenness, of standard deviation 0.024, moves the number of cells by 9 %.
     assert wide.m == pytest.approx(1_000 / width, rel=0.4)
@@ -230,6 +221,6 @@ def test_a_crowd_gets_narrower_cells_than_an_even_city():
 
 def test_the_ledger_has_it():
     data = PrivateDataset(at(500, 5, 5, 5), budget=1, unit="record")
-    release = data.release(Identity("bought"), epsilon="0.4")
+    release = data.release(Identity(), epsilon="0.4")
     bought = [spend.epsilon for spend in release.spends]
     assert bought == [Fraction(2, 100), Fraction(38, 100) * 3 / 100, Fraction(38, 100) * 97 / 100]

@@ -95,7 +95,7 @@ REFUSED = {
          "--budget", "1", "--ledger", "-"],
         "--ledger cannot be standard output",
     ),
-    "cell of words": (["compare", "--cell-m", "wide"], "0, or the word bought or auto"),
+    "cell of words": (["compare", "--cell-m", "wide"], "0, or the word auto"),
     "answer no release": (["answer", "t.csv", "--boxes", "t.csv"], "are the same file"),
     "answer a table": (["answer", "t.csv", "--boxes", "other.csv"], "not a safetensors file"),
 }  # fmt: skip

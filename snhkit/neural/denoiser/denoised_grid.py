@@ -36,12 +36,11 @@ class DenoisedGrid:
 
     Parameters
     ----------
-    cell_m : float, "bought", "auto" or None
-        The cell width of the noisy grid in metres. With "bought", the width is chosen from n,
+    cell_m : float, "auto" or None
+        The cell width of the noisy grid in metres. With None, the width is chosen from n,
         epsilon and a noisy measurement of how evenly the records are spread, which costs up to 3 %
         of epsilon. With "auto", ``ParamSelect`` predicts the width from n, epsilon and the public
-        points that ``PrivateDataset.release`` gets. With None, it does so only if the public points
-        are spread as evenly as the records; otherwise the width is bought.
+        points that ``PrivateDataset.release`` gets.
     sizes_m : (float, float)
         The sides of the smallest and the largest boxes that the release is prepared for, in metres.
         Boxes of other sizes are answered less accurately.
@@ -71,7 +70,7 @@ class DenoisedGrid:
     of their paper, but the network is snhkit's own (docs/denoiser.md).
     """
 
-    cell_m: Width = "bought"
+    cell_m: Width = None
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M
     coarse: float | None = None
     prior: Prior = field(default_factory=Prior)

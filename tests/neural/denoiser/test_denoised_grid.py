@@ -33,7 +33,7 @@ def test_a_prior_of_another_type_is_refused(prior):
 
 
 def test_the_default_averages_two_turns_on_cells_of_a_bought_width():
-    assert DenoisedGrid() == DenoisedGrid("bought", (25.0, 100.0), None, Prior(turns=2))
+    assert DenoisedGrid() == DenoisedGrid(None, (25.0, 100.0), None, Prior(turns=2))
 
 
 @pytest.mark.parametrize("coarse", [-1, 1, "half", True])
