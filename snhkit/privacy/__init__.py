@@ -17,6 +17,8 @@ from snhkit.privacy.membership import largest_accuracy, membership_accuracy
 from snhkit.privacy.noise import (
     discrete_gaussian,
     discrete_laplace,
+    noisy_count,
+    noisy_histogram,
 )
 from snhkit.privacy.quantile import NoisyContributions, NoisyQuantile
 from snhkit.privacy.spend import Spend, total
@@ -55,6 +57,8 @@ __all__ = [
     "largest_accuracy",
     "membership_accuracy",
     "noise_variance",
+    "noisy_count",
+    "noisy_histogram",
     "read_ledger",
     "rho_of",
     "total",

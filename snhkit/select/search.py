@@ -183,7 +183,8 @@ def best_values(
             results: Any = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls)
         with bar, closing(results):
             for experiment, error in results:
-                done.add(*experiment.key, [[error]])
+                key, digest = experiment.key
+                done.add(key, digest, [[error]])
                 bar.update()
     shape = len(exams), len(prices), len(values), repeats
     errors = np.reshape([done.rows[e.key][0][0] for e in wanted], shape).mean(axis=-1)

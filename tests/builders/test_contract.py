@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import shapely
 
-from snhkit import load, privacy
+from snhkit import load
 from snhkit.builders import (
     DAWA,
     HDMM,
@@ -34,6 +34,7 @@ from snhkit.geometry import Histogram, Points, RangeQueries, Region
 from snhkit.neural import DPSGD, MLP, SNH, DenoisedGrid, FeatureGrid, Networks, Prior
 from snhkit.privacy import Spend, noise, total
 from snhkit.privacy.gradients import noise_multiplier
+from snhkit.privacy.products import noisy_products
 from snhkit.privacy.splits import Lattice
 from snhkit.release import Release
 
@@ -138,10 +139,14 @@ def overlap(boxes: RangeQueries) -> np.ndarray:
 
 def replace_everywhere(monkeypatch: pytest.MonkeyPatch, name: str, new: Callable) -> None:
     """Replace a noise function by ``new`` in each module that imported it."""
-    original = getattr(privacy, name)
-    for module in list(sys.modules.values()):
-        if module.__name__.startswith("snhkit") and vars(module).get(name) is original:
-            monkeypatch.setattr(module, name, new)
+    found = [
+        module
+        for module in list(sys.modules.values())
+        if module.__name__.startswith("snhkit.") and callable(vars(module).get(name))
+    ]
+    assert len({vars(module)[name] for module in found}) == 1
+    for module in found:
+        monkeypatch.setattr(module, name, new)
 
 
 class TestAccount:
@@ -151,7 +156,7 @@ class TestAccount:
     ):
         drawn, draw = [], noise.discrete_laplace
         normal, draw_normal = [], noise.gaussian_for_demonstration
-        changes, products = [], privacy.noisy_products
+        changes, products = [], noisy_products
 
         def recording(shape, scale, entropy):
             drawn.append(scale)
