@@ -74,6 +74,9 @@ from .experiment import (
     compare_sizes as compare_sizes,
 )
 from .geometry import (
+    By as By,
+)
+from .geometry import (
     Points as Points,
 )
 from .geometry import (
@@ -84,9 +87,6 @@ from .geometry import (
 )
 from .geometry import (
     exact_counts as exact_counts,
-)
-from .geometry.strata import (
-    By as By,
 )
 from .loading import (
     load as load,

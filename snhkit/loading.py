@@ -72,10 +72,10 @@ def _restored(description: Any, arrays: dict[str, NDArray]) -> Release:
     """Return the release that a description and arrays define, after a check of all of them."""
     description = check_header(description)
     region, settings = Region(**description["region"]), description["settings"]
-    if description["kind"] == StrataModel.kind:
+    kind = _kind(description["kind"])
+    if kind is StrataModel:
         model = StrataModel.restore(region, arrays, settings, _restored)
         return Release.restore(description, model)
-    kind = _kind(description["kind"])
     file.check_arrays(arrays, getattr(kind, "packed_dtype", None))
     file.check_numbers(settings)
     return Release.restore(description, kind.restore(region, arrays, settings))
@@ -94,6 +94,8 @@ def _kind(name: str) -> type[Model]:
             return PolygonModel
         case PackedGridModel.kind:
             return PackedGridModel
+        case StrataModel.kind:
+            return StrataModel
         case "snh":
             from snhkit.neural.networks.model import SNHModel
 

@@ -7,9 +7,11 @@ from snhkit.geometry.partition import Partition
 from snhkit.geometry.points import Points
 from snhkit.geometry.queries import RangeQueries
 from snhkit.geometry.region import Region
+from snhkit.geometry.strata import By
 
 __all__ = [
     "Asked",
+    "By",
     "Grid",
     "Histogram",
     "Partition",
