@@ -110,7 +110,9 @@ IN_PYTHON: dict[str, Callable[[], Any]] = {
     ),
     # Ids of users.
     "ids 1001 and True": lambda: snh.read_points(frame(user=[1001, True, 1001]), CITY),
-    "ids '42', '42.0' and '042'": lambda: snh.read_points(frame(user=["42", "42.0", "042"]), CITY),
+    "ids '42', '42.0' and '042'": lambda: snh.read_points(
+        frame(user=["42", "42.0", "042"]), CITY
+    ).user,
     "ids 'NULL' and blank": lambda: csv(ROWS.replace(",b\n", ",NULL\n", 3), user="user"),
     "unit user without users": lambda: snh.PrivateDataset(
         snh.Points(CITY, points(9).xy), 1, unit="user", max_per_user=3

@@ -534,6 +534,7 @@ def _built(builder: Builder, private: Measurements) -> Release:
     try:
         release = builder.build(private)
         if fault := _disagreement(release, private):
+            release = None  # a refused release must not be reachable
             raise InputError(f"{type(builder).__name__}.build returned {fault}")
     finally:
         private.close()

@@ -3,7 +3,6 @@
 import warnings
 
 import click
-import numpy as np
 
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
 from snhkit.cli.records import refuse_same_file
@@ -57,6 +56,8 @@ def answer(file, boxes, out, as_json, raster, cell_m) -> None:
         raise click.UsageError("Give --boxes, --raster or both.")
     if cell_m is not None and raster is None:
         raise click.UsageError("--cell-m needs --raster.")
+    import numpy as np
+
     from snhkit.districts.boxes import estimates_text, read_boxes
     from snhkit.loading import load
     from snhkit.release.estimates import ADDED, Estimates

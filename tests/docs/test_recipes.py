@@ -1,7 +1,6 @@
 """The reader of CONTRIBUTING's recipe reads a file where its two lines are added."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,10 +16,10 @@ def test_a_reader_is_added_by_its_recipe(tmp_path, monkeypatch):
     told = PAGE.read_text(encoding="utf-8")
     found = re.search(r"## Add a reader.*?```python\n(.*?)```", told, re.DOTALL)
     assert found
-    recipe: dict = {"dataclass": dataclass}
+    recipe: dict = {}
     exec(found[1], recipe)
     monkeypatch.setattr(files, "KINDS", (*files.KINDS, ".jsonl"))
-    monkeypatch.setitem(opening._READERS, ".jsonl", recipe["lines_part"])
+    monkeypatch.setitem(opening._READERS, ".jsonl", recipe["lines_parts"])
     path = tmp_path / "a.jsonl"
     path.write_text('{"lat": 45.0, "lon": 7.0, "who": 1}\n{"lat": 45.001, "lon": 7.0, "who": 2}\n')
     region = snh.Region.around(lat=45, lon=7, side_m=1_000)

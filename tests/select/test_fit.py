@@ -1,6 +1,5 @@
 """Labels made by experiment: the right ones, and never twice."""
 
-import dataclasses
 import json
 
 import numpy as np
@@ -170,7 +169,7 @@ class TestResuming:
     def test_other_points_are_measured_anew(self, tmp_path, runs):
         path = tmp_path / "errors.jsonl"
         fit(path=path)
-        moved = dataclasses.replace(CITIES["a"], xy=CITIES["a"].xy + 0.5)
+        moved = Points(CITIES["a"].region, CITIES["a"].xy + 0.5)
         fit(path=path, datasets={"a": moved})
         assert len(runs) == 12 + 6
 

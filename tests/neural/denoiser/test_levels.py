@@ -23,7 +23,7 @@ CITY = Region.around(lat=45, lon=7, side_m=4_800)
 
 
 def measured(records, epsilon, n=1_000, entropy=None, **unit) -> Measurements:
-    kind = PrivacyUnit(**(unit or {"unit": "record"}))
+    kind = PrivacyUnit(**(unit or {"kind": "record"}))
     terms = Terms(Fraction(epsilon), kind, n)
     return Measurements(PointSource(records), terms, entropy or ReplayableEntropy(3))
 
@@ -130,7 +130,7 @@ class TestBought:
         assert found.group is None
 
     def test_a_person_with_three_records_makes_three_times_the_noise(self):
-        private = measured(self.records(), 1, unit="user", max_per_user=3)
+        private = measured(self.records(), 1, kind="user", max_per_user=3)
         assert bought_levels(private, Grid(CITY, 40), 0.5).noise_scale == 6
 
     def test_without_noise_they_are_the_counts(self, monkeypatch):
