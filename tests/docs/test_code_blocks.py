@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import shapely
+from click import Context
 from click.testing import CliRunner
 
 from snhkit import Region, synthetic_points
@@ -193,7 +194,9 @@ def run(words: list[str]) -> None:
 def run_snhkit(words: list[str]) -> None:
     """Run it; with a quick method where it names a slow one, and not if it opens a browser."""
     name, *rest = words
-    app.commands[name].make_context(name, list(rest))
+    # Commands keep the help options of their first context, so it has to be the real one.
+    parent = Context(app, **app.context_settings)
+    app.commands[name].make_context(name, list(rest), parent=parent)
     if name == "explore" or (name == "compare" and "--methods" not in rest):
         return
     quick = [words[0], *("ug" if word in SLOW else word for word in rest)]
