@@ -26,7 +26,7 @@ from scipy.optimize import minimize
 from tqdm.auto import tqdm
 
 import snhkit as snh
-from snhkit.builders.cell_width import default_cell_width, evenness_of
+from snhkit.builders.cell_width import _cap, default_cell_width
 from snhkit.geometry import Grid, SummedArea
 from snhkit.metrics import relative_errors
 from snhkit.select import entropy
@@ -58,6 +58,12 @@ def datasets(folder: Path) -> Iterator[tuple[str, str, snh.Points]]:
     for n in (30_000, SAMPLES[0]):
         xy = np.random.default_rng(1).uniform(0, SIDE_M, (n, 2))
         yield f"uniform ({n})", "uniform", snh.Points(region, xy)
+
+
+def evenness_of(public: snh.Points, grid: Grid, n: int, epsilon: float) -> float:
+    """Return the evenness that n records spread like the public points would have."""
+    counts = grid.count(public).counts * (n / max(len(public), 1))
+    return float(np.minimum(counts, _cap(grid, n, epsilon)).sum() / max(n, 1))
 
 
 class Exam:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 
-__all__ = ["floats", "frozen", "positive", "two_numbers", "whole"]
+__all__ = ["floats", "frozen", "is_number", "positive", "two_numbers", "whole"]
 
 
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
@@ -72,3 +72,12 @@ def frozen(array: NDArray) -> NDArray:
     copy = array.copy()
     copy.flags.writeable = False
     return copy
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text of a file is a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

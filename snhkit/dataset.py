@@ -184,7 +184,7 @@ class PrivateDataset:
             The same parameters as those of ``read_points``; a column of users is read only if it is
             named or the unit needs it.
         spill : str or path, optional
-            For all units but "record", a folder for temporary files with the records that are kept.
+            For all units but "record", and for strata, a folder for temporary files of records.
             The files are deleted with the dataset. By default, the system's temporary folder.
         client : distributed.Client, optional
             The client of a Dask cluster whose workers count the records. All workers must be able
@@ -221,15 +221,15 @@ class PrivateDataset:
         )  # fmt: skip
         opened = open_source(source, rules)
         cluster = None if client is None else Cluster(client, opened)
-        scan = Scan(opened, region, report, cluster, partial(open_source, source))
+        scan = Scan(opened, region, report, cluster, spill)
         made._ledger = open_ledger(ledger, scan.all, first, budget)
-        made._buy(first, max_per_user, lambda: scan.of_people(spill, first.window_days))
+        made._buy(first, max_per_user, lambda: scan.of_people(first.window_days))
         if not people:
             made._source = scan.all()
         else:
             most, key = made.unit.sensitivity, SystemEntropy().words(2)
             choose = partial(kept_records, most=most, key=key)
-            made._source = scan.bounded(choose, spill, first.window_days)
+            made._source = scan.bounded(choose, first.window_days)
         return made
 
     def _buy(

@@ -57,9 +57,8 @@ def load(path: str | os.PathLike[str]) -> Release | StratifiedRelease:
     """
     description, arrays = file.read(path)
     try:
-        file.check_format(description)
         made = _restored(description, arrays)
-        return StratifiedRelease(made) if made.model.kind == StrataModel.kind else made
+        return StratifiedRelease(made) if isinstance(made.model, StrataModel) else made
     except SnhkitError as error:
         raise ReleaseFileError(f"{path}: {error}") from None
     except _DAMAGE as error:
@@ -70,6 +69,7 @@ def load(path: str | os.PathLike[str]) -> Release | StratifiedRelease:
 
 def _restored(description: Any, arrays: dict[str, NDArray]) -> Release:
     """Return the release that a description and arrays define, after a check of all of them."""
+    file.check_format(description)
     description = check_header(description)
     region, settings = Region(**description["region"]), description["settings"]
     kind = _kind(description["kind"])

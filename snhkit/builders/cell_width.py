@@ -27,7 +27,7 @@ from snhkit.builders.base import MAX_CELLS_PER_SIDE
 from snhkit.checks import positive
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, Points, Region
+from snhkit.geometry import Grid, Region
 from snhkit.privacy import Measurements
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ __all__ = [
     "check_width",
     "chosen_grid",
     "default_cell_width",
-    "evenness_of",
     "given_grid",
     "narrowing",
 ]
@@ -179,12 +178,6 @@ def bought_evenness(private: Measurements, grid: Grid) -> float:
     noise = math.sqrt(2) / (private.inverse_scale(price) * n)
     trust = 1 / (1 + (noise / _PRIOR_STD) ** 2)
     return 1 - trust * (1 - min(max(noisy / n, 0.0), 1.0))
-
-
-def evenness_of(public: Points, grid: Grid, n: int, epsilon: float) -> float:
-    """Return the evenness that n records spread like the public points would have."""
-    counts = grid.count(public).counts * (n / max(len(public), 1))
-    return float(np.minimum(counts, _cap(grid, n, epsilon)).sum() / max(n, 1))
 
 
 def _cap(grid: Grid, n: int, epsilon: float) -> int:

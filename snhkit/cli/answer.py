@@ -61,7 +61,7 @@ def answer(file, boxes, out, as_json, raster, cell_m) -> None:
     from snhkit.districts.boxes import estimates_text, read_boxes
     from snhkit.loading import load
     from snhkit.release.estimates import ADDED, Estimates
-    from snhkit.release.strata import StratifiedRelease
+    from snhkit.release.strata import StratifiedRelease, by_stratum
 
     made = load(file)
     if raster is not None:
@@ -81,15 +81,17 @@ def answer(file, boxes, out, as_json, raster, cell_m) -> None:
     with warnings.catch_warnings(record=True) as outside:
         warnings.simplefilter("always", OutsideWarning)
         try:
-            asked = read_boxes(boxes)
-            found = Estimates.of(made.total(), asked)
-            frame = made.estimate(asked)
+            found = Estimates.of(made.total(), read_boxes(boxes))
+            if isinstance(made, StratifiedRelease):
+                frame = by_stratum(found, made.by)
+            else:
+                frame = found.frame()
         except InputError as error:
             told = str(error)
             raise InputError(told if boxes.name in told else f"{boxes}: {told}") from None
     kind = boxes.suffix if out is None or not out.suffix else out.suffix
-    for told in dict.fromkeys(str(warning.message) for warning in outside):
-        say(f"{boxes}: {told}", err=True)
+    for warning in outside:
+        say(f"{boxes}: {warning.message}", err=True)
     if as_json:
         rows = frame[list(ADDED)].round(3) + 0.0
         if isinstance(made, StratifiedRelease):

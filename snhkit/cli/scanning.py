@@ -38,7 +38,7 @@ def scan_options(command):
         click.option(
             "--spill",
             type=click.Path(exists=True, file_okay=False, path_type=Path),
-            help="With --user: folder for temporary copies of the records that are kept.",
+            help="With --user or --by: folder for temporary copies of the records that are kept.",
         ),
         click.option(
             "--workers",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from snhkit.checks import is_number
 from snhkit.districts.districts import read_districts
 from snhkit.errors import InputError
 from snhkit.geometry.queries import are_boxes
@@ -155,7 +156,7 @@ def _table(path: Path) -> pd.DataFrame:
         width = len(header)
 
         def is_row(fields: list[str]) -> bool:
-            return len(fields) == width and sum(map(_is_number, fields)) >= _SIDES
+            return len(fields) == width and sum(map(is_number, fields)) >= _SIDES
 
         refuse_swallowed_rows("the file", lines, delimiter, is_row)
         reader = csv.reader((line + "\n" for line in lines[1:]), delimiter=delimiter, strict=True)
@@ -170,11 +171,3 @@ def _table(path: Path) -> pd.DataFrame:
     if not header:
         raise InputError("it is empty; a header and a row for each box are needed.")
     return pd.DataFrame(rows, columns=header, dtype=str)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -1,6 +1,6 @@
 """What a release answers: count, standard error, interval and area of each query, in a frame."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from snhkit.release.release import Release
 
-__all__ = ["ADDED", "Estimates", "Queries", "estimates"]
+__all__ = ["ADDED", "Estimates", "Queries", "estimates", "together"]
 
 ADDED = ("count", "standard_error", "low", "high", "area_m2")
 """The columns of ``Release.estimate``, after those of the question."""
@@ -84,7 +84,7 @@ class Estimates:
         )
 
     @cached_property
-    def _strata(self) -> list["Estimates"]:
+    def strata(self) -> list["Estimates"]:
         """The answers of each stratum if the release is the sum over strata; else none."""
         return [Estimates(part, self.queries, self.given) for part in _strata_of(self.release)]
 
@@ -108,8 +108,8 @@ class Estimates:
     @cached_property
     def count(self) -> NDArray[np.float64]:
         """The estimated count of each query, in records, shape (q,)."""
-        if self._strata:
-            return np.sum([each.count for each in self._strata], axis=0)
+        if self.strata:
+            return np.sum([each.count for each in self.strata], axis=0)
         if isinstance(self.queries, RangeQueries):
             return self.release.model.answer(self.queries)
         _, cells, share = self._cover
@@ -120,8 +120,8 @@ class Estimates:
     @cached_property
     def variance(self) -> NDArray[np.float64]:
         """The variance of the noise in each count, shape (q,); nan if unknown."""
-        if self._strata:
-            return np.sum([each.variance for each in self._strata], axis=0)
+        if self.strata:
+            return np.sum([each.variance for each in self.strata], axis=0)
         if isinstance(self.queries, RangeQueries):
             return self.release.model.noise_variance(self.queries)
         _, cells, share = self._cover
@@ -140,8 +140,8 @@ class Estimates:
     @cached_property
     def area_m2(self) -> NDArray[np.float64]:
         """The area of each query inside the region in square metres, shape (q,)."""
-        if self._strata:
-            return self._strata[0].area_m2
+        if self.strata:
+            return self.strata[0].area_m2
         if isinstance(self.queries, RangeQueries):
             inside = self.queries.clipped()
             return inside.width * inside.height
@@ -168,7 +168,7 @@ class Estimates:
         independent and of known distribution; elsewhere, from errors that were measured on public
         cities.
         """
-        if self._strata:
+        if self.strata:
             return self._summed_bounds(level)
         told = Counted(
             self.count, self.variance, self.area_m2, self.cells, self.release.record_epsilon
@@ -184,8 +184,8 @@ class Estimates:
 
     def _summed_bounds(self, level: float) -> NDArray[np.float64]:
         """Return bounds whose distances from the count add up in squares over strata."""
-        bounds = np.stack([each.bounds(level) for each in self._strata])
-        counts = np.stack([np.maximum(each.count, 0) for each in self._strata])
+        bounds = np.stack([each.bounds(level) for each in self.strata])
+        counts = np.stack([np.maximum(each.count, 0) for each in self.strata])
         apart = np.sqrt(((bounds - counts[..., None]) ** 2).sum(axis=0))
         return np.stack([np.maximum(self.count - apart[:, 0], 0), self.count + apart[:, 1]], axis=1)
 
@@ -247,19 +247,27 @@ def estimates(
 
     Two more columns, ``release`` (the name) and ``epsilon``, come before the answers.
     """
+    answers = (
+        (Estimates.of(release, queries), {"release": name, "epsilon": float(release.epsilon)})
+        for name, release in releases.items()
+    )
+    return together(answers, level)
+
+
+def together(answers: Iterable[tuple[Estimates, dict[str, Any]]], level: float) -> "pd.DataFrame":
+    """Return the frames of several answers as one, each with further columns before its counts."""
     import pandas as pd
 
     parts = []
-    for name, release in releases.items():
-        frame = release.estimate(queries, level)
+    for found, beside in answers:
+        frame = found.frame(level)
         own = [column for column in frame.columns if column not in ADDED]
-        refuse_taken(frame, ("release", "epsilon"))
-        frame = frame.assign(release=name, epsilon=float(release.epsilon))
-        parts.append(frame[[*own, "release", "epsilon", *ADDED]])
+        refuse_taken(frame, tuple(beside))
+        parts.append(frame.assign(**beside)[[*own, *beside, *ADDED]])
     told = list(dict.fromkeys(part.attrs["intervals"] for part in parts))
-    together = pd.concat(parts)
-    together.attrs["intervals"] = " ".join(told)
-    return together
+    joined = pd.concat(parts)
+    joined.attrs["intervals"] = " ".join(told)
+    return joined
 
 
 def _strata_of(release: "Release") -> tuple["Release", ...]:

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,15 +16,13 @@ from snhkit.geometry.strata import By
 from snhkit.privacy import PrivacyUnit
 from snhkit.privacy.strata import in_strata
 from snhkit.release import file
-from snhkit.release.estimates import ADDED, Estimates, Queries, refuse_taken
+from snhkit.release.estimates import Estimates, Queries, together
 from snhkit.release.release import Release
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["StrataModel", "StratifiedRelease"]
-
-_DEEP = "strata cannot hold strata; the file is damaged or was changed."
+__all__ = ["StrataModel", "StratifiedRelease", "by_stratum"]
 
 
 def _refuse(description: Any, arrays: Any) -> Release:
@@ -51,15 +48,10 @@ class StrataModel:
         """The region, which all strata share."""
         return self.strata[0].region
 
-    @cached_property
-    def _shown(self) -> Grid | Partition:
-        return max(
-            (part.model.cells() for part in self.strata), key=lambda cells: len(cells.boxes())
-        )
-
     def cells(self) -> Grid | Partition:
         """Return the cells of the stratum with the most."""
-        return self._shown
+        found = (part.model.cells() for part in self.strata)
+        return max(found, key=lambda cells: cells.m**2 if isinstance(cells, Grid) else len(cells))
 
     def additive(self) -> "StrataModel":
         """Return this model; ``Estimates`` adds up what the strata answer for polygons."""
@@ -111,11 +103,18 @@ class StrataModel:
         parts = []
         for description, named in zip(told, own, strict=True):
             if isinstance(description, Mapping) and description.get("kind") == cls.kind:
-                raise InputError(_DEEP)
+                raise InputError("strata cannot hold strata; the file is damaged or was changed.")
             parts.append(restored(description, named))
         if any(part.region != region for part in parts):
             raise InputError("all strata must have the region of the file.")
         return cls(by, tuple(parts))
+
+
+def by_stratum(found: Estimates, by: By, level: float = DEFAULT_LEVEL) -> "pd.DataFrame":
+    """Return the answers of each stratum, from the answers of their sum."""
+    labelled = zip(found.strata, by.labels, strict=True)
+    frame = together(((each, {by.name: label}) for each, label in labelled), level)
+    return frame.reset_index(drop=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -194,7 +193,7 @@ class StratifiedRelease(Mapping[str, Release]):
 
     @property
     def by(self) -> By:
-        """The strata."""
+        """The strata into which the records were divided."""
         return self._strata.by
 
     @property
@@ -234,18 +233,7 @@ class StratifiedRelease(Mapping[str, Release]):
             The rows of all queries for the first stratum, then for the second, and so on. One more
             column, called ``by.name`` (such as "hour"), has the label of the stratum.
         """
-        import pandas as pd
-
-        first = Estimates.of(self[self.by.labels[0]], queries)
-        frames = []
-        for label in self:
-            frame = Estimates(self[label], first.queries, first.given).frame(level)
-            own = [column for column in frame.columns if column not in ADDED]
-            refuse_taken(frame, (self.by.name,))
-            frames.append(frame.assign(**{self.by.name: label})[[*own, self.by.name, *ADDED]])
-        together = pd.concat(frames, ignore_index=True)
-        together.attrs["intervals"] = frames[0].attrs["intervals"]
-        return together
+        return by_stratum(Estimates.of(self.whole, queries), self.by, level)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write all strata to one file, which ``load`` reads; return the path."""

@@ -103,7 +103,7 @@ class Collector(Counter):
         self._rows = 0
 
     def add_kept(self, xy: Float[np.ndarray, "n 2"], beside: Beside, order: Order) -> None:
-        """Keep rows."""
+        """Keep the records of a chunk, with their people and times."""
         self._count(len(xy))
         self._pieces.append((order, (xy, beside.get("person"), beside.get("time"))))
 

@@ -1,7 +1,6 @@
 """Exact counts of records in files; the files are read again if counts in memory do not suffice."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -12,7 +11,6 @@ from snhkit.data.counting.cluster import Cluster
 from snhkit.data.counting.counters import Collector, Draw, counter_of
 from snhkit.data.counting.passes import over, take_rows
 from snhkit.data.counting.spill import Choice, Divided, Sorted, take_places
-from snhkit.data.sources.columns import Rules
 from snhkit.data.sources.opening import Source
 from snhkit.data.sources.report import ReadReport, Seen, report_of
 from snhkit.errors import InputError
@@ -185,7 +183,7 @@ class Scan:
     """A source whose rows are counted in full, or a bounded number of them for each person.
 
     The rows left out are reported once, after the first pass. Without a cluster, threads of this
-    process read the rows.
+    process read the rows. ``spill`` is the folder for temporary files; see ``spill.py``.
     """
 
     def __init__(
@@ -194,11 +192,10 @@ class Scan:
         region: Region,
         report: Callable[[ReadReport], object],
         cluster: Cluster | None = None,
-        reopened: Callable[[Rules], Source] | None = None,
+        spill: Any = None,
     ) -> None:
         self._source, self._region, self._report = source, region, report
-        self._reopened = reopened
-        self._cluster = cluster
+        self._cluster, self._spill = cluster, spill
         self._all: ExactCounts | None = None
         self._first: Seen | None = None
 
@@ -208,22 +205,20 @@ class Scan:
             self._all = ExactCounts(self._region, self._total, self._divided)
         return self._all
 
-    def bounded(
-        self, choose: Choice, spill: Any = None, window_days: int | None = None
-    ) -> ExactCounts:
+    def bounded(self, choose: Choice, window_days: int | None = None) -> ExactCounts:
         """Return an object that counts the records that ``choose`` selects, in temporary files.
 
         It selects among those of each person, or of each person in a window of days.
         """
-        there = self._sorted(self._source, spill, window_days)
+        there = self._sorted(self._source, window_days)
         there.keep(choose)
 
         def divided(by: By) -> Callable[[], Iterator[ExactCounts]]:
-            source = self._with(by)
+            source = self._source.divided(by)
 
             def each() -> Iterator[ExactCounts]:
                 # The same function makes the same choice of each person's records again.
-                found = self._sorted(source, spill, window_days)
+                found = self._sorted(source, window_days)
                 found.keep(choose)
                 return self._each(found, len(by))
 
@@ -232,19 +227,14 @@ class Scan:
         return ExactCounts(self._region, partial(self._kept, there, 0), divided)
 
     def _divided(self, by: By) -> Callable[[], Iterator[ExactCounts]]:
-        source = self._with(by)
+        source = self._source.divided(by)
 
         def each() -> Iterator[ExactCounts]:
-            found = Divided(source, self._region, by, None, self._cluster)
+            found = Divided(source, self._region, by, self._spill, self._cluster)
             self._told(found.seen)
             return self._each(found, len(by))
 
         return each
-
-    def _with(self, by: By) -> Source:
-        """Return the source with the strata of its rows, after a check of its columns."""
-        assert self._reopened is not None  # noqa: S101
-        return self._reopened(replace(self._source.rules, by=by))
 
     def _each(self, found: Divided | Sorted, strata: int) -> Iterator[ExactCounts]:
         for number in range(strata):
@@ -257,12 +247,12 @@ class Scan:
         parts, make = found.parts(stratum), partial(counter_of, what)
         return over(parts, make, take_places, "Counting", self._cluster)[0].result()
 
-    def of_people(self, spill: Any = None, window_days: int | None = None) -> NDArray[np.int64]:
+    def of_people(self, window_days: int | None = None) -> NDArray[np.int64]:
         """Return the number of records of each of p people, shape (p,), or of each in a window."""
-        return self._sorted(self._source, spill, window_days).of_people()
+        return self._sorted(self._source, window_days).of_people()
 
-    def _sorted(self, source: Source, spill: Any, window_days: int | None) -> Sorted:
-        found = Sorted(source, self._region, window_days, spill, self._cluster)
+    def _sorted(self, source: Source, window_days: int | None) -> Sorted:
+        found = Sorted(source, self._region, window_days, self._spill, self._cluster)
         self._told(found.seen)
         return found
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from snhkit.checks import is_number
 from snhkit.data.sources.chunk import Part, Rows
 from snhkit.data.sources.columns import Layout, Rules, layout_of, said_position
 from snhkit.data.sources.files import Place
@@ -102,23 +103,15 @@ def first_row(source: str, lines: list[bytes], rules: Rules) -> FirstRow:
     if rules.point is not None:
         at = [said_position(rules.point, names)]
     where = [i for i in at if i is not None and 0 <= i < len(names)]
-    looks = _is_number if rules.point is None else _is_point
+    looks = is_number if rules.point is None else _is_point
     if len(where) == len(at) and all(looks(names[i]) for i in where):
         return FirstRow([str(i) for i in range(len(names))], delimiter, before, is_record=True)
-    if names and all(_is_number(name) for name in names):
+    if names and all(is_number(name) for name in names):
         raise InputError(
             f"{source}: its first row has numbers where the names of the columns should be; "
             "add a first row such as lat,lon, or give columns by position, as in lat=0, lon=1."
         )
     return FirstRow(names, delimiter, before + 1)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_point(text: str) -> bool:
@@ -317,7 +310,7 @@ class TextFile:
         at = [i for role, i in self.layout.roles if role in ("lat", "lon")]
 
         def is_row(fields: list[str]) -> bool:
-            return len(fields) == width and all(_is_number(fields[i]) for i in at)
+            return len(fields) == width and all(is_number(fields[i]) for i in at)
 
         with _opened(self.place) as (stream, _):
             lines = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="\n")

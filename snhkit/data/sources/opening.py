@@ -3,7 +3,7 @@
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from snhkit.data.sources.chunk import Part
@@ -14,7 +14,7 @@ from snhkit.data.sources.frames import array_parts, object_part
 from snhkit.data.sources.layers import layer_parts
 from snhkit.data.sources.parquet import parquet_parts
 from snhkit.errors import InputError
-from snhkit.geometry import Points
+from snhkit.geometry import By, Points
 
 __all__ = ["Source", "open_source"]
 
@@ -35,6 +35,7 @@ class Source:
     """Rows that can be read many times and must not change in between.
 
     ``places`` are the files, none for an object in memory; ``notes`` tell what was not read.
+    ``given`` is what was opened.
     """
 
     name: str
@@ -42,6 +43,11 @@ class Source:
     rules: Rules
     places: tuple[Place, ...] = ()
     notes: tuple[str, ...] = ()
+    given: Any = field(default=None, repr=False, compare=False)
+
+    def divided(self, by: By) -> "Source":
+        """Return the same rows with the strata of each, after a check of the columns."""
+        return open_source(self.given, replace(self.rules, by=by))
 
     @property
     def size(self) -> int:
@@ -86,12 +92,12 @@ def open_source(source: Any, rules: Rules) -> Source:
         isinstance(one, (str, os.PathLike)) for one in paths
     ):
         part = object_part(source, rules)
-        return Source(part.name, [part], rules)
+        return Source(part.name, [part], rules, given=source)
     name, places, notes = find_files(source)
     with warnings.catch_warnings(action="ignore"):
         parts = [part for place in places for part in _READERS[place.kind](place, rules)]
     refuse_other_columns([(part.name, part.layout) for part in parts])
-    return Source(name, _with_same_people(parts), rules, tuple(places), notes)
+    return Source(name, _with_same_people(parts), rules, tuple(places), notes, source)
 
 
 def _with_same_people(parts: list[Part]) -> list[Part]:

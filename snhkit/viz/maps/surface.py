@@ -34,6 +34,7 @@ __all__ = [
     "Surface",
     "cell_outlines",
     "display_cell_m",
+    "picture_url",
     "surface_overlay",
 ]
 
@@ -218,17 +219,21 @@ def surface_overlay(surface: Surface, scale: ColourScale, title: str) -> dict[st
     at, bounds = _cell_of_pixel(grid, a_cell * grid.m)
     levels = scale.levels(surface.density).ravel()[at]
     levels[at < 0] = 0
-    picture = Image.fromarray(levels)
-    picture.putpalette(scale.palette.tobytes())
-    file = io.BytesIO()
-    picture.save(file, "PNG", transparency=0, compress_level=3)
-    url = "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
     return {
-        "image": url,
+        "image": picture_url(levels, scale),
         "bounds": list(bounds),
         "alt": f"{title}: {UNIT}, as colours",
         "legend": scale.legend(title),
     }
+
+
+def picture_url(levels: NDArray[np.uint8], scale: ColourScale) -> str:
+    """Return a picture as a data URL of a PNG; the levels are indices of the scale's colours."""
+    picture = Image.fromarray(levels)
+    picture.putpalette(scale.palette.tobytes())
+    file = io.BytesIO()
+    picture.save(file, "PNG", transparency=0, compress_level=3)
+    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 
 @lru_cache(maxsize=2)

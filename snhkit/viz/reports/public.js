@@ -42,7 +42,7 @@ function snhkitFrames(labels, pictures) {
     document.getElementById(id));
   let timer = null;
   const show = () => {
-    frame.src = `data:image/png;base64,${pictures[slider.value]}`;
+    frame.src = pictures[slider.value];
     label.textContent = labels[slider.value];
     slider.setAttribute("aria-valuetext", labels[slider.value]);
   };

@@ -1,7 +1,6 @@
 """An HTML page of a release for readers who were never told about it."""
 
 import base64
-import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 import shapely
-from PIL import Image
 
 from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.districts.boxes import estimates_text
@@ -25,7 +23,7 @@ from snhkit.release.polygon_model import PolygonModel
 from snhkit.release.strata import StratifiedRelease
 from snhkit.viz.figures.plots import surface_figure
 from snhkit.viz.maps.districts import answers, density
-from snhkit.viz.maps.surface import ColourScale, Surface
+from snhkit.viz.maps.surface import ColourScale, Surface, picture_url
 from snhkit.viz.reports.counts import Counts, ground, packed, script
 from snhkit.viz.reports.page import picture, rendered
 
@@ -123,18 +121,12 @@ def _frames(made: StratifiedRelease) -> dict[str, Any]:
     """Return pictures of all strata on one colour scale, their labels, and all side by side."""
     surfaces = {label: Surface.drawn(release) for label, release in made.items()}
     scale = ColourScale.shared(surfaces.values())
-    pictures = []
-    for surface in surfaces.values():
-        image = Image.fromarray(np.ascontiguousarray(scale.levels(surface.density).T[::-1]), "P")
-        image.putpalette(scale.palette.tobytes())
-        file = io.BytesIO()
-        image.save(file, format="PNG", optimize=True)
-        pictures.append(base64.b64encode(file.getvalue()).decode("ascii"))
+    levels = [scale.levels(surface.density).T[::-1] for surface in surfaces.values()]
     figure = surface_figure(surfaces, columns=6)
     return {
         "name": made.by.name.replace("_", " and "),
         "labels": list(surfaces),
-        "pictures": pictures,
+        "pictures": [picture_url(each, scale) for each in levels],
         "top": f"{scale.top:g} {scale.unit}",
         "still": picture(figure, f"Where records were counted, by {made.by.name}."),
     }

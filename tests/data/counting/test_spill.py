@@ -40,8 +40,8 @@ def frame():
 def bounded(path, most, window_days=None, **options):
     rules = rules_of(user="user", time="time" if window_days else None, people="needed")
     choose = partial(kept_records, most=most, key=KEY)
-    scan = Scan(open_source(path, rules), CITY, lambda told: None)
-    return scan.bounded(choose, window_days=window_days, **options)
+    scan = Scan(open_source(path, rules), CITY, lambda told: None, **options)
+    return scan.bounded(choose, window_days=window_days)
 
 
 def expected(frame, most, window_days=None):
@@ -101,8 +101,9 @@ def test_a_failure_leaves_no_files(frame, tmp_path):
         raise RuntimeError
 
     rules = rules_of(user="user", people="needed")
+    scan = Scan(open_source(tmp_path / "a.csv", rules), CITY, print, spill=tmp_path)
     with pytest.raises(RuntimeError):
-        Scan(open_source(tmp_path / "a.csv", rules), CITY, print).bounded(fail, tmp_path)
+        scan.bounded(fail)
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
 

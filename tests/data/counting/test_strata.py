@@ -90,3 +90,9 @@ def test_an_empty_stratum_is_released_with_noise(source):
     made = data.release("ug", epsilon=1, by=snh.By.column("kind", ["bike", "boat"]))
     assert made["boat"].n is not None
     assert float(made["boat"].epsilon) == 1
+
+
+def test_what_scan_points_returns_is_divided_too(source, rows):
+    counts = snh.scan_points(source, CITY, time="started", tz=ZONE)
+    data = snh.PrivateDataset(counts, 1, unit="record")
+    assert sum(sizes(data, snh.By.hour())) == len(rows)
