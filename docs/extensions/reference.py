@@ -75,7 +75,12 @@ def front() -> str:
     rooms, lines = origins("snhkit", ".pyi"), ["# snhkit", ""]
     for title, parts in SECTIONS.items():
         names = [name for part in parts for name in rooms.pop(f"snhkit.{part}")]
-        lines += [f"## {title}", "", *listing("snhkit", names), ""]
+        homes = [name for name in names if f"snhkit.{name}" in HOMES]
+        lines += [f"## {title}", ""]
+        lines += [
+            f"- [snhkit.{name}](snhkit.{name}.md): {sentence(f'snhkit.{name}')}" for name in homes
+        ]
+        lines += ["", *listing("snhkit", [name for name in names if name not in homes]), ""]
     if rooms:
         raise ValueError(f"SECTIONS in {__file__} has no section for {', '.join(rooms)}.")
     return "\n".join(lines)
