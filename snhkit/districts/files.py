@@ -1,10 +1,10 @@
 """Files of polygons, which may be hostile: GeoJSON, GeoPackage and GeoParquet."""
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import shapely
 
 from snhkit.errors import InputError
@@ -21,6 +21,8 @@ MAX_DISTRICTS = 65_536
 """The largest number of districts that can be read from a file, or counted one by one."""
 _MAX_BYTES = 2**30
 _MOST_COLUMNS = 256
+_NULL = re.compile(r'"geometry"\s*:\s*null')
+_EMPTY = '"geometry":{"type":"Polygon","coordinates":[]}'
 
 
 def frame_of_file(path: Path) -> "gpd.GeoDataFrame":
@@ -41,7 +43,7 @@ def frame_of_file(path: Path) -> "gpd.GeoDataFrame":
             return gpd.read_parquet(path)
     if suffix in (".geojson", ".json"):
         with parsing(path.name, "GeoJSON"):
-            return _from_geojson(json.loads(path.read_text(encoding="utf-8-sig")))
+            return _from_geojson(path.read_text(encoding="utf-8-sig"))
     if suffix != ".gpkg":
         raise InputError(
             "polygons are read from .geojson, .json, .gpkg or .parquet files. Convert other files "
@@ -53,11 +55,12 @@ def frame_of_file(path: Path) -> "gpd.GeoDataFrame":
         return pyogrio.read_dataframe(address)
 
 
-def _from_geojson(document: dict[str, Any]) -> "gpd.GeoDataFrame":
+def _from_geojson(text: str) -> "gpd.GeoDataFrame":
     """Return the features of a document with their properties unchanged, and ids as the index."""
     import geopandas as gpd
     import pandas as pd
 
+    document = json.loads(text)
     features = document["features"]
     _refuse_many(len(features))
     properties = [feature.get("properties") or {} for feature in features]
@@ -74,8 +77,11 @@ def _from_geojson(document: dict[str, Any]) -> "gpd.GeoDataFrame":
     rows = pd.DataFrame(properties, index=index, dtype=object)
     for name in rows.columns[~rows.isna().any()]:
         rows[name] = rows[name].infer_objects()
-    told = [feature["geometry"] and json.dumps(feature["geometry"]) for feature in features]
-    shapes = shapely.from_geojson(np.array(told, object))
+    # GEOS reads all shapes of the text at once, but no shape that is null.
+    shapes = shapely.get_parts(shapely.from_geojson(_NULL.sub(_EMPTY, text)))
+    if len(shapes) != len(features):
+        raise InputError("it must be a FeatureCollection, whose features have one shape each.")
+    shapes[[feature["geometry"] is None for feature in features]] = None
     name = "geometry" if "geometry" not in rows else "geometry of the feature"
     rows[name] = gpd.GeoSeries(shapes, index=rows.index, crs=_crs(document))
     return gpd.GeoDataFrame(rows, geometry=name)

@@ -1,6 +1,7 @@
 """The guard of the app's websocket: what it refuses, what it passes on, and how fast."""
 
 import asyncio
+import tracemalloc
 from types import SimpleNamespace
 
 import pytest
@@ -16,6 +17,16 @@ from snhkit.cli import voila_app
 from snhkit.cli.voila_app import GuardedSocket, whole
 
 PARTS = st.lists(st.binary(max_size=20), min_size=4, max_size=7)
+
+
+def test_the_number_of_parts_that_a_message_states_fills_no_memory():
+    message = (2**18).to_bytes(8, "little") + bytes(800)
+    tracemalloc.start()
+    refused = not whole(message)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert refused
+    assert peak < 2**18
 
 
 @given(PARTS)

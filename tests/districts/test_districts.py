@@ -211,3 +211,20 @@ def test_a_small_file_of_many_properties_cannot_fill_the_memory(tmp_path):
     path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
     with pytest.raises(InputError, match=r"300 different properties; at most 256 .*\[LABEL"):
         read_districts(path)
+
+
+def test_a_shape_that_is_missing_is_named_and_texts_are_no_shapes(tmp_path):
+    shape = {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 0]]]}
+    texts = {"note": 'no "geometry": null here', "geometry": None}
+    features = [{"type": "Feature", "properties": texts, "geometry": shape} for _ in range(3)]
+    path = tmp_path / "wards.geojson"
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    assert shapely.area(read_districts(path).rows.geometry.to_numpy()).tolist() == [0.5] * 3
+    assert read_districts(path).rows["note"].tolist() == [texts["note"]] * 3
+    features[1]["geometry"] = None
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    with pytest.raises(InputError, match=r"wards\.geojson: row 1 .* has no shape"):
+        read_districts(path)
+    path.write_text(json.dumps({**shape, "features": features}))
+    with pytest.raises(InputError, match="it must be a FeatureCollection"):
+        read_districts(path)

@@ -45,6 +45,15 @@ def test_the_choice_for_a_person_does_not_depend_on_others(person, most, seed):
     assert there == rest[kept(np.array(person, int)[rest], xy[rest], most)].tolist()
 
 
+def test_people_at_one_place_do_not_share_their_ranks():
+    person, xy = [0] * 9 + [1] * 6, [[1, 1]] * 12 + [[2, 2], [3, 3], [4, 4]]
+    for word in range(40):
+        key = (word, 5)
+        alone = kept(person[9:], xy[9:], 3, key) + 9
+        there = kept(person, xy, 3, key)
+        assert there[there >= 9].tolist() == alone.tolist()
+
+
 @pytest.mark.parametrize("alike", [False, True])
 def test_every_record_has_the_same_chance(alike):
     xy = np.zeros((4, 2)) if alike else np.arange(8.0).reshape(4, 2)

@@ -18,6 +18,7 @@ from snhkit.privacy import (
     Terms,
     noise_variance,
 )
+from snhkit.privacy.gradients import noise_multiplier
 
 HUGE = 10**9  # leaves no noise
 CITY = Region.around(lat=45, lon=7, side_m=400)
@@ -251,3 +252,15 @@ def test_what_is_left_is_exact_to_the_last_digit():
 @pytest.mark.parametrize("most", [0, 1, 2, 4, 5, 7])
 def test_capped_counts_keep_at_most_so_many_of_each_cell(most):
     assert measured().capped_sum(GRID, most, 10**8) == min(5, most) + min(2, most) + min(1, most)
+
+
+def test_gradients_have_the_noise_of_a_batch_of_which_every_box_changes():
+    """A clipped gradient that turns round changes a sum by twice ``clip``."""
+    size, batch, clip = 40_000, 4, 3.0
+    terms = Terms(Fraction(1), PrivacyUnit("record"), delta=DELTA)
+    private = Measurements(PointSource(Points(CITY, XY)), terms, SystemEntropy())
+    how = {"steps": 1, "size": size, "batch": batch, "clip": clip}
+    found = private.gradients(GRID.boxes(), 1.0, **how, epsilon=1)
+    noise = found.sum(np.arange(4), np.zeros(4), np.zeros((4, size)))
+    std = 2 * batch * clip * noise_multiplier(Fraction(1), DELTA, 1)
+    assert noise.std() == pytest.approx(std, rel=0.03)

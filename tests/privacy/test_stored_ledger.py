@@ -164,6 +164,14 @@ class TestWhatIsRefused:
         with pytest.raises(InputError, match="belongs to other records"):
             dataset(Points(records.region, moved, records.user), path)
 
+    def test_one_record_a_few_metres_away_is_enough(self, records, path):
+        dataset(records, path)
+        moved = records.xy.copy()
+        step = 2 * records.region.side_m / 4_096
+        moved[0, 0] += step if moved[0, 0] < records.region.side_m / 2 else -step
+        with pytest.raises(InputError, match="belongs to other records"):
+            dataset(Points(records.region, moved, records.user), path)
+
     def test_the_order_of_records_does_not_matter(self, records, path):
         dataset(records, path)
         dataset(Points(records.region, records.xy[::-1], records.user[::-1]), path)

@@ -11,6 +11,7 @@ from scipy.stats import chisquare, dlaplace, norm
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
 from snhkit.privacy import PrivacyUnit, ReplayableEntropy, SystemEntropy
+from snhkit.privacy.zcdp import epsilon_of
 
 CITY = Region.around(lat=0, lon=0, side_m=1_000_000 / 10)
 
@@ -123,6 +124,14 @@ class TestNeighbours:
         assert np.abs(one - other).max() == pytest.approx(unit.factor * float(epsilon))
         added = law.logpmf(outcomes - 1) - law.logpmf(outcomes)
         assert np.abs(added).max() == pytest.approx(float(epsilon))
+
+    def test_one_record_replaced_costs_twice_the_rho_of_gaussian_noise(self):
+        """One count falls and another rises: the divergences of two independent noises add up."""
+        rho, delta = Fraction(1, 50), Fraction(1, 10**6)
+        once, twice = (epsilon_of(k * rho, delta) for k in (1, 2))
+        public, private = (PrivacyUnit("record", n_public=known) for known in (True, False))
+        assert public.neighbours_epsilon(once, delta, rho) == twice > once
+        assert private.neighbours_epsilon(once, delta, rho) == once
 
     def test_delta_of_group_privacy_bounds_the_replacement_in_gaussian_noise(self):
         """(e, d) for one step of a Gaussian gives at most (2 e, (1 + e^e) d) for two steps."""

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import geopandas as gpd
 import numpy as np
+import pandas as pd
 import pytest
 import shapely
 from safetensors.numpy import load, save
@@ -79,6 +80,23 @@ def test_the_number_of_a_stratum_is_private_where_n_is_public():
     for label in day:
         assert not day[label].unit.n_public
         assert "number of records" in day[label].card()["Paid for"]
+
+
+def test_the_number_of_all_records_is_unknown_where_some_are_left_out():
+    lat, lon = CITY.to_latlon(records().xy)
+    rows = pd.DataFrame({"lat": lat, "lon": lon, "kind": ["bike", "tram"] * (N // 2)})
+    data = snh.PrivateDataset.scan(rows, CITY, 9, unit="record", n_public=True)
+    kinds = {other: snh.By.column("kind", ["bike", "boat"], other=other) for other in (True, False)}
+    told = {other: data.release(snh.Identity(500), epsilon=1, by=by) for other, by in kinds.items()}
+    assert (told[True].total().n, told[False].total().n) == (N, None)
+
+
+def test_strata_with_noise_from_a_seed_say_so(data, day):
+    assert day.total().replayable
+    assert "Warning" in day.card()
+    fresh = data.release("identity", epsilon=2, by=snh.By.hour(12))
+    assert not fresh.total().replayable
+    assert "Warning" not in fresh.card()
 
 
 def test_gaussian_noise_costs_its_rho_once():

@@ -57,6 +57,13 @@ def expected(frame, most, window_days=None):
     return GRID.count(Points(CITY, xy[inside][kept])).counts, np.bincount(person).clip(max=most)
 
 
+def test_a_record_needs_both_a_user_and_a_time_where_windows_are_hidden(frame):
+    lost = frame.head(40).reset_index(drop=True).assign(lat=CITY.lat, lon=CITY.lon, user="u")
+    lost.loc[[1, 2], "user"] = None
+    lost.loc[[2, 3, 4], "time"] = pd.NaT
+    assert bounded(lost, 99, 1).n() == 36
+
+
 @pytest.mark.parametrize("window_days", [None, 1, 2])
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
 def test_what_is_kept_of_a_person_is_what_is_kept_in_memory(frame, tmp_path, name, window_days):
