@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 
-__all__ = ["floats", "frozen", "is_number", "positive", "two_numbers", "whole"]
+__all__ = [
+    "floats", "frozen", "is_number", "is_plain", "positive", "two_numbers", "typed_number", "whole",
+]  # fmt: skip
 
 
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
@@ -74,10 +76,23 @@ def frozen(array: NDArray) -> NDArray:
     return copy
 
 
+def is_plain(text: str) -> bool:
+    """Return whether a text may be read as a number: Python also reads 1_0 and other digits."""
+    return text.isascii() and "_" not in text
+
+
+def typed_number(text: str) -> float:
+    """Return the number that a person typed; raise ValueError if it is not plain or not finite."""
+    number = float(text) if is_plain(text) else math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"not a number: {text!r}")
+    return number
+
+
 def is_number(text: str) -> bool:
     """Return whether a text of a file is a number."""
     try:
         float(text)
     except ValueError:
         return False
-    return True
+    return is_plain(text)

@@ -211,7 +211,9 @@ def telling(tmp_path, monkeypatch):
     folder = tmp_path / "infectious"
     folder.mkdir()
     lat, lon = REGION.to_latlon(np.random.default_rng(3).normal(1_000, 200, (99, 2)))
-    pd.DataFrame({"lat": lat, "lon": lon}).to_csv(folder / "patients.csv", index=False)
+    started = pd.date_range("2026-11-01", periods=99, freq="h")
+    rows = pd.DataFrame({"lat": lat, "lon": lon, "started": started})
+    rows.to_csv(folder / "patients.csv", index=False)
     lat, lon = REGION.to_latlon(np.random.default_rng(4).normal(900, 200, (99, 2)))
     pd.DataFrame({"lat": lat, "lon": lon}).to_csv(folder / "patients-public.csv", index=False)
     pd.DataFrame(BOX, columns=["south", "west", "north", "east"]).to_csv(
@@ -241,11 +243,17 @@ def test_what_the_command_line_publishes_names_no_file(
         monkeypatch.chdir(telling)
     release = (
         f"release --data {stem}.csv --center 43.038,-87.91 --side-km 2 {method.format(stem)} "
-        f"--public {stem}-public.csv --epsilon 0.5 --budget 1"
+        f"--public {stem}-public.csv --epsilon 0.5 --budget 2"
     )
-    page = f"--page {out}/a.html --page-districts {stem}-wards.geojson"
+    page = f"--page {out}/{{}}.html --page-districts {stem}-wards.geojson --title Trips"
+    strata = "--time started --by hour:12"
     for line in (
-        f"{release} --out {out}/a.snh {page} --title Trips", f"{release} --out {out}/b.snh --json",
+        f"{release} --out {out}/a.snh {page.format('a')}", f"{release} --out {out}/b.snh --json",
+        f"{release} {strata} --out {out}/s.snh {page.format('s')}",
+        f"card {out}/s.snh", f"answer {out}/s.snh --boxes {stem}-boxes.csv --json",
+        f"answer {out}/s.snh --boxes {stem}-wards.geojson --out {out}/s.geojson",
+        f"answer {out}/a.snh --raster {out}/a.tif --cell-m 250",
+        f"answer {out}/s.snh --raster {out}/s.tif --cell-m 250",
         f"card {out}/a.snh", f"card {out}/a.snh --out {out}/a.md",
         f"card {out}/a.snh --out {out}/a.json", f"answer {out}/a.snh --boxes {stem}-boxes.csv",
         f"answer {out}/a.snh --boxes {stem}-boxes.csv --out {out}/c.csv",
@@ -257,7 +265,7 @@ def test_what_the_command_line_publishes_names_no_file(
         main()  # no error
         assert traces(capsys.readouterr().out.encode(), needles=NAMES) == [], line
     written = sorted(path for path in out.iterdir() if path.is_file())
-    assert len(written) == 8
+    assert len(written) == 13
     for path in written:
         assert traces(path.read_bytes() + os.fsencode(path.name), needles=NAMES) == [], path.name
 
@@ -292,6 +300,7 @@ def test_what_python_publishes_names_no_file(telling):
         "map of districts": snh.district_map(release, wards).get_root().render().encode(),
         "interface": repr(release.__geo_interface__).encode(),
         "points": release.sample_points(1).to_json().encode(),
+        "raster": repr(release.to_xarray(250).to_dict()).encode(),
         "page": page.encode(),
     }
     for what, text in made.items():

@@ -6,7 +6,7 @@ import click
 
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
 from snhkit.cli.records import refuse_same_file
-from snhkit.cli.types import INPUT_FILE, OutputFile
+from snhkit.cli.types import INPUT_FILE, OutputFile, Positive
 from snhkit.errors import InputError, OutsideWarning
 
 __all__ = ["answer"]
@@ -34,7 +34,7 @@ __all__ = ["answer"]
     type=OutputFile(),
     help="GeoTIFF to write with the counts of all cells of the region; needs the extra raster.",
 )
-@click.option("--cell-m", type=float, help="With --raster: width of the cells in metres.")
+@click.option("--cell-m", type=Positive(), help="With --raster: width of the cells in metres.")
 def answer(file, boxes, out, as_json, raster, cell_m) -> None:
     """Estimate the counts of boxes or polygons from a release, at no cost in privacy.
 

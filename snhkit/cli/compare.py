@@ -16,7 +16,7 @@ from snhkit.cli.records import (
     synthetic,
     tessellation,
 )
-from snhkit.cli.types import Epsilons, Methods, OutputFile
+from snhkit.cli.types import Epsilons, Methods, OutputFile, Whole
 from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_METHODS
 
 __all__ = ["compare"]
@@ -44,13 +44,13 @@ __all__ = ["compare"]
 )
 @click.option(
     "--n",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="N",
     help="Use only N of the records, chosen at random; N is public [default: all].",
 )
 @click.option(
     "--queries",
-    type=click.IntRange(1, 10_000_000),
+    type=Whole(1, 10_000_000),
     metavar="N",
     default=5000,
     show_default=True,
@@ -59,7 +59,7 @@ __all__ = ["compare"]
 @sizes_option("squares")
 @click.option(
     "--seed",
-    type=click.IntRange(0),
+    type=Whole(0),
     metavar="S",
     help="Seed of the noise and the queries, to repeat a comparison exactly; for research only.",
 )

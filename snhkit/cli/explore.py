@@ -7,7 +7,7 @@ import click
 
 from snhkit.cli.output import say
 from snhkit.cli.records import account_options, place_options, refuse_same_file
-from snhkit.cli.types import INPUT_FILE
+from snhkit.cli.types import INPUT_FILE, Whole
 
 __all__ = ["explore", "explore_command"]
 
@@ -29,7 +29,7 @@ _COLUMNS = 76  # characters in a line, without the backslash that continues the 
 )
 @click.option(
     "--max-per-user",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="N",
     help="With --user: largest number of records of each user that are used, chosen at random.",
 )

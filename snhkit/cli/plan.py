@@ -4,7 +4,7 @@ import click
 
 from snhkit.cli.output import say
 from snhkit.cli.records import declared_region, read_file, sizes_option
-from snhkit.cli.types import INPUT_FILE, Epsilons, LatLon
+from snhkit.cli.types import INPUT_FILE, Epsilons, LatLon, Positive, Whole
 from snhkit.defaults import DEFAULT_EPSILON
 
 __all__ = ["plan"]
@@ -13,7 +13,7 @@ __all__ = ["plan"]
 @click.command()
 @click.option(
     "--n",
-    type=click.IntRange(1),
+    type=Whole(1),
     required=True,
     metavar="N",
     help="The approximate number of records.",
@@ -35,7 +35,7 @@ __all__ = ["plan"]
 @sizes_option("squares")
 @click.option(
     "--error",
-    type=click.FloatRange(0, min_open=True),
+    type=Positive(),
     metavar="E",
     help="A mean relative error, such as 0.1: print the epsilon that gives this error.",
 )
@@ -47,7 +47,7 @@ __all__ = ["plan"]
 @click.option("--center", type=LatLon(), help="Centre of the region, in degrees.")
 @click.option(
     "--side-km",
-    type=click.FloatRange(0, min_open=True),
+    type=Positive(),
     metavar="KM",
     help="Side of the region, in kilometres.",
 )
@@ -59,7 +59,7 @@ __all__ = ["plan"]
 )
 @click.option(
     "--max-per-user",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="K",
     help="For all units but record: the records that are kept of each person.",
 )

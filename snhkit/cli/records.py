@@ -16,6 +16,7 @@ from snhkit.cli.types import (
     Epsilons,
     LatLon,
     OutputFile,
+    Positive,
     Range,
 )
 from snhkit.defaults import DEFAULT_SIZES_M
@@ -56,7 +57,7 @@ def place_options(command):
         click.option("--center", type=LatLon(), help="Centre of the region, in degrees."),
         click.option(
             "--side-km",
-            type=click.FloatRange(0, min_open=True),
+            type=Positive(),
             metavar="KM",
             help="Side of the region, in kilometres.",
         ),

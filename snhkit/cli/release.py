@@ -14,7 +14,7 @@ from snhkit.cli.records import (
     tessellation,
 )
 from snhkit.cli.scanning import opened, scan_options
-from snhkit.cli.types import INPUT_FILE, Delta, Epsilons, Methods, OutputFile
+from snhkit.cli.types import INPUT_FILE, Delta, Epsilons, Methods, OutputFile, Whole
 from snhkit.errors import InputError, SnhkitError
 
 __all__ = ["release"]
@@ -49,7 +49,7 @@ __all__ = ["release"]
 )
 @click.option(
     "--max-per-user",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="N",
     help="With --user: largest number of records of a user (and window of --unit) that are "
     "counted, chosen at random.",
@@ -224,5 +224,5 @@ def _page(made, districts, label, texts) -> str:
 
     shown = None
     if districts is not None:
-        shown = Districts.of(districts, label).inside(made.region)
+        shown = Districts.of(districts, label).inside(made.total().region)
     return public_html(made, shown, Imprint(**texts))

@@ -9,7 +9,7 @@ import click
 
 from snhkit.cli.output import say
 from snhkit.cli.records import read
-from snhkit.cli.types import INPUT_FILE, LatLon
+from snhkit.cli.types import INPUT_FILE, LatLon, Positive
 from snhkit.files import write_whole
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ _DONE = "points.jsonl"  # measured values, with which an interrupted run continu
 )
 @click.option(
     "--side-km",
-    type=click.FloatRange(0, min_open=True),
+    type=Positive(),
     metavar="KM",
     help="If --data is a file: side of its region, in kilometres.",
 )

@@ -10,6 +10,7 @@ import click
 
 from snhkit.cli.output import say
 from snhkit.cli.records import declared_region, named_as_options, read, read_file, tell
+from snhkit.cli.types import Whole
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -42,7 +43,7 @@ def scan_options(command):
         ),
         click.option(
             "--workers",
-            type=click.IntRange(1, 1024),
+            type=Whole(1, 1024),
             metavar="N",
             help="Count the records in N processes of a Dask cluster on this machine.",
         ),

@@ -1,6 +1,5 @@
 """Types of command-line options that click does not have."""
 
-import math
 from pathlib import Path
 
 import click
@@ -19,7 +18,9 @@ __all__ = [
     "LatLon",
     "Methods",
     "OutputFile",
+    "Positive",
     "Range",
+    "Whole",
 ]
 
 SIZES_SHOWN = ",".join(f"{side_m:g}" for side_m in DEFAULT_SIZES_M)
@@ -44,6 +45,31 @@ class OutputFile(click.Path):
             except InputError as error:
                 self.fail(str(error), param, ctx)
         return path
+
+
+class Whole(click.IntRange):
+    """A whole number, written with the digits 0 to 9."""
+
+    def convert(self, value, param, ctx):
+        """Return the number."""
+        from snhkit.checks import is_plain
+
+        if isinstance(value, str) and not is_plain(value):
+            self.fail(f"{value!r} is not a number with the digits 0 to 9.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Positive(click.FloatRange):
+    """A finite number greater than 0, written with the digits 0 to 9."""
+
+    def __init__(self) -> None:
+        super().__init__(0, min_open=True)
+
+    def convert(self, value, param, ctx):
+        """Return the number as a float."""
+        if isinstance(value, str) and _numbers(value.replace(",", " ")) is None:
+            self.fail(f"{value!r} is not a number with the digits 0 to 9.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class CellWidth(click.ParamType):
@@ -163,8 +189,9 @@ class Methods(click.ParamType):
 
 
 def _numbers(text: str) -> tuple[float, ...] | None:
+    from snhkit.checks import typed_number
+
     try:
-        numbers = tuple(float(part) for part in str(text).split(","))
+        return tuple(map(typed_number, str(text).split(",")))
     except ValueError:
         return None
-    return numbers if all(map(math.isfinite, numbers)) else None

@@ -129,7 +129,7 @@ class By:
         kind, _, step = text.partition(":")
         if kind == "weekday" and not step:
             return cls.weekday()
-        if kind in ("hour", "weekday_hour") and (not step or step.isdecimal()):
+        if kind in ("hour", "weekday_hour") and (not step or (step.isdecimal() and step.isascii())):
             return getattr(cls, kind)(int(step or 1))
         raise InputError(
             "strata are hour, hour:3, weekday, weekday_hour, weekday_hour:6 or a column with its "

@@ -9,6 +9,7 @@ from numbers import Rational
 
 import numpy as np
 
+from snhkit.checks import is_plain
 from snhkit.errors import InputError
 from snhkit.privacy.zcdp import rho_of
 
@@ -104,6 +105,10 @@ def _from_text(text: str) -> Fraction:
     """Return a text such as "0.1" or "1/3" as a fraction."""
     if len(text) > _MAX_TEXT:
         raise _too_many_digits(text)
+    if not is_plain(text):
+        raise InputError(
+            f"epsilon must be written with the digits 0 to 9, such as '0.1' or '1/3', not {text!r}."
+        )
     try:
         return _from_decimal(Decimal(text), text)
     except InvalidOperation:

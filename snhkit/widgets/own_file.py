@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
+from snhkit.checks import typed_number
 from snhkit.data import read_points
 from snhkit.data.sources.files import is_large
 from snhkit.dataset import PrivateDataset
@@ -185,7 +186,7 @@ def people_columns(path: str) -> list[str]:
 def _whole_number(what: str, text: str) -> int | None:
     if not text.strip():
         return None
-    if not text.strip().isdigit() or int(text) < 1:
+    if not (text.strip().isdecimal() and text.isascii()) or int(text) < 1:
         raise InputError(f"{what} must be a whole number of at least 1, not {text.strip()!r}.")
     return int(text)
 
@@ -193,14 +194,14 @@ def _whole_number(what: str, text: str) -> int | None:
 def declared(center: str, side_km: str) -> tuple[float, float, float]:
     """Return latitude, longitude and side in metres of a square that a person typed."""
     try:
-        lat, lon = (float(part) for part in center.replace(",", " ").split())
+        lat, lon = (typed_number(part) for part in center.replace(",", " ").split())
     except ValueError:
         raise InputError(
             "Centre must be latitude and longitude in degrees, such as 37.7637, -122.4337, not "
             f"{center!r}."
         ) from None
     try:
-        side_m = round(1000 * float(side_km), 3)
+        side_m = round(1000 * typed_number(side_km), 3)
     except ValueError:
         raise InputError(
             f"Side must be a number of kilometres, such as 13.2, not {side_km!r}."

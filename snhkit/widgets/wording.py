@@ -3,6 +3,7 @@
 import html
 import math
 
+from snhkit.checks import typed_number
 from snhkit.errors import InputError
 from snhkit.privacy import PrivacyUnit
 
@@ -46,10 +47,10 @@ def parse_box(text: str) -> list[float]:
     """Return [south, west, north, east] in degrees; raise InputError if that is no box on Earth."""
     parts = text.replace(",", " ").split()
     try:
-        numbers = [float(part) for part in parts]
+        numbers = list(map(typed_number, parts))
     except ValueError:
         numbers = []
-    if len(numbers) != 4 or not all(map(math.isfinite, numbers)):
+    if len(numbers) != 4:
         raise InputError(
             f"A box must be four numbers in degrees, south, west, north, east, not {text[:60]!r}."
         )

@@ -30,7 +30,23 @@ REFUSED = {
         "0.0 is not in the range x>0",
     ),
     "side not a number": (
-        ["compare", "--data", "t.csv", "--center", "43,-87", "--side-km", "nan"], "side_m",
+        ["compare", "--data", "t.csv", "--center", "43,-87", "--side-km", "nan"],
+        "'nan' is not a number with the digits 0 to 9",
+    ),
+    "side of digits of another script": (
+        ["compare", "--data", "t.csv", "--center", "43,-87", "--side-km", "２"],
+        "'２' is not a number with the digits 0 to 9",
+    ),
+    "centre with an underscore": (["compare", "--center", "4_3,-87"], "'4_3,-87' is not LAT,LON"),
+    "number with an underscore": (["compare", "--queries", "1_0"], "'1_0' is not a number with"),
+    "cell not a number": (
+        ["answer", "t.csv", "--raster", "x.tif", "--cell-m", "inf"], "'inf' is not a number with",
+    ),
+    "epsilon with an underscore": (["compare", "--epsilon", "1_0"], "the digits 0 to 9"),
+    "strata of digits of another script": (
+        ["release", "--data", "t.csv", *WHERE, "--method", "ug", "--epsilon", "1", "--out", "x",
+         "--budget", "1", "--time", "t", "--by", "hour:６"],
+        "strata are hour, hour:3",
     ),
     "centre with a space": (
         ["compare", "--data", "t.csv", "--center", "44.97,", "-93.26"], "without a space",

@@ -47,10 +47,15 @@ def test_what_is_changed_is_refused_or_has_as_many_parts_as_it_has_room_for(part
         assert sum(map(len, deserialize_msg_from_ws_v1(message)[1])) <= len(message)
 
 
-BACKWARDS = b"".join(k.to_bytes(8, "little") for k in (3, 40, 36, 44)) + bytes(20)
+BACKWARDS, BEYOND = (
+    b"".join(k.to_bytes(8, "little") for k in (3, *ends)) + bytes(20)
+    for ends in ((40, 36, 44), (32, 36, 53))
+)
 
 
-@pytest.mark.parametrize("message", ["{}", b"", b"\xff" * 8, b"\xff" * 80, bytes(80), BACKWARDS])
+@pytest.mark.parametrize(
+    "message", ["{}", b"", b"\xff" * 8, b"\xff" * 80, bytes(80), BACKWARDS, BEYOND]
+)
 def test_what_is_no_message_is_refused(message):
     assert not whole(message)
 

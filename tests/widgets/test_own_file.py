@@ -17,6 +17,7 @@ from snhkit.viz.reports.public_page import Imprint
 from snhkit.widgets.app import explore_app
 from snhkit.widgets.opening import explore
 from snhkit.widgets.own_file import OwnFile
+from snhkit.widgets.release_folder import ReleaseFolder
 
 FARGO = synthetic_points("fargo", 10).region
 
@@ -108,6 +109,11 @@ def test_the_panel_draws_the_declared_square_and_opens_the_file(path):
         ({"center": "46.9"}, "Centre must be latitude and longitude"),
         ({"center": "46.9, 100.5.2"}, "Centre must be latitude and longitude"),
         ({"center": "146, 3"}, "lat must lie in"),
+        ({"center": "4_6, 3"}, "Centre must be latitude and longitude"),
+        ({"side_km": "１"}, "Side must be a number of kilometres"),
+        ({"side_km": "nan"}, "Side must be a number of kilometres"),
+        ({"user": "id", "most": "²"}, "must be a whole number of at least 1, not"),
+        ({"budget": "1_0"}, "the digits 0 to 9"),
         ({"side_km": "wide"}, "Side must be a number of kilometres"),
         ({"side_km": "-3"}, "side_m"),
         ({"budget": "lots"}, "lots"),
@@ -178,3 +184,13 @@ def test_nothing_of_the_owners_machine_is_in_anything_published(tmp_path, monkey
     assert not [s for s in told if s in str(explorer.releases[name].card()).lower()]
     with pytest.raises(InputError, match="needs a title"):
         seen.file("page", name)
+
+
+def test_a_saved_release_replaces_no_other(tmp_path):
+    data = PrivateDataset(synthetic_points("fargo", 500), budget=9, unit="record")
+    made = [data.release(Identity(cell_m=5_000), epsilon=1) for _ in range(3)]
+    folder = ReleaseFolder(tmp_path / "trips.csv")
+    names = [folder.keep("Identity, ε = 1", release).name for release in made]
+    assert names == ["identity-1.snh", "identity-1-2.snh", "identity-1-3.snh"]
+    found = {release.checksum for release in folder.releases(data.region)}
+    assert found == {release.checksum for release in made}

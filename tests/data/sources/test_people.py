@@ -25,6 +25,11 @@ def test_spellings_of_an_id_are_one_person(values):
     assert len(set(of(values))) == 1
 
 
+@pytest.mark.parametrize("size", [10**17, 10**18 - 1, 10**18, 10**18 + 7, 2**62, 2**63 - 1])
+def test_long_numbers_are_the_people_of_their_texts(size):
+    assert of([size, -size]) == of([str(size), str(-size)])
+
+
 @pytest.mark.parametrize(
     "values", [["42", "042"], [1, 2], [1.5, 2.5], ["a", "A"], [b"\xe9", b"\xea"]]
 )
