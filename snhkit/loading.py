@@ -10,7 +10,7 @@ from snhkit.geometry import Region
 from snhkit.models import GridModel, Model, PackedGridModel, PartitionModel
 from snhkit.release import Release, file
 from snhkit.release.file import check_header
-from snhkit.release.strata import StrataModel, StratifiedRelease
+from snhkit.release.strata import StrataModel, StratifiedRelease, refuse_disagreeing
 
 __all__ = ["load"]
 
@@ -75,7 +75,9 @@ def _restored(description: Any, arrays: dict[str, NDArray]) -> Release:
     kind = _kind(description["kind"])
     if kind is StrataModel:
         model = StrataModel.restore(region, arrays, settings, _restored)
-        return Release.restore(description, model)
+        made = Release.restore(description, model)
+        refuse_disagreeing(made)
+        return made
     file.check_arrays(arrays, getattr(kind, "packed_dtype", None))
     file.check_numbers(settings)
     return Release.restore(description, kind.restore(region, arrays, settings))

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,7 +22,7 @@ from snhkit.release.release import Release
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["StrataModel", "StratifiedRelease", "by_stratum"]
+__all__ = ["StrataModel", "StratifiedRelease", "by_stratum", "refuse_disagreeing"]
 
 
 def _refuse(description: Any, arrays: Any) -> Release:
@@ -108,6 +108,22 @@ class StrataModel:
         if any(part.region != region for part in parts):
             raise InputError("all strata must have the region of the file.")
         return cls(by, tuple(parts))
+
+
+def refuse_disagreeing(whole: Release) -> None:
+    """Raise InputError unless a release of a file states what the releases of its strata do."""
+    model, unit = whole.model, replace(whole.unit, n_public=False)
+    assert isinstance(model, StrataModel)  # noqa: S101
+    known = whole.n if whole.unit.n_public and model.by.complete else None
+    told = StratifiedRelease.of(model.by, model.strata, whole.unit, known).whole
+    alike = ("method", "hyperparameters", "epsilon", "delta", "replayable")
+    parts = [(part, (*alike, "unit"), replace(told, unit=unit)) for part in model.strata]
+    for one, names, other in (*parts, (whole, (*alike, "spends", "n"), told)):
+        for name in names:
+            if getattr(one, name) != getattr(other, name):
+                raise InputError(
+                    f"damaged: {name!r} of the file and of its strata contradict each other."
+                )
 
 
 def by_stratum(found: Estimates, by: By, level: float = DEFAULT_LEVEL) -> "pd.DataFrame":

@@ -125,6 +125,10 @@ def changed(content: bytes, change) -> bytes:
     return save(arrays, metadata={"snhkit": json.dumps(header)})
 
 
+def costing(header, epsilon):
+    header.update(epsilon=epsilon, spends=[[epsilon, *header["spends"][0][1:]]])
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -132,6 +136,15 @@ def changed(content: bytes, change) -> bytes:
         (lambda h, a: h["settings"].update(strata={}), "must describe 4 strata"),
         (lambda h, a: h["settings"]["by"].update(kind="column"), "name of the column"),
         (lambda h, a: h["settings"].pop("by"), "damaged"),
+        (lambda h, a: costing(h, "1"), "'epsilon' of the file"),
+        (lambda h, a: [costing(part, "1") for part in h["settings"]["strata"]], "'epsilon' of"),
+        (lambda h, a: costing(h["settings"]["strata"][2], "5"), "'epsilon' of the file"),
+        (lambda h, a: h.update(spends=[["2", "counts", "sequential"]]), "'spends' of the file"),
+        (lambda h, a: h.update(replayable=False), "'replayable' of the file"),
+        (lambda h, a: h["settings"]["strata"][1].update(replayable=False), "'replayable' of"),
+        (lambda h, a: h.update(method="PrivTree"), "'method' of the file"),
+        (lambda h, a: h["unit"].update(max_per_user=2), "'unit' of the file"),
+        (lambda h, a: h.update(n=4), "'n' of the file"),
         (lambda h, a: a.update({"9.counts": np.zeros(4)}), "belongs to no stratum"),
         (lambda h, a: a.update({"counts": np.zeros(4)}), "belongs to no stratum"),
         (lambda h, a: h["settings"]["strata"][0].update(kind="strata"), "cannot hold strata"),
