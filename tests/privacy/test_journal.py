@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import portalocker
 import pytest
 
 from snhkit.errors import InputError
@@ -222,6 +223,28 @@ def test_a_full_disk_leaves_the_file_as_it_was(path, monkeypatch):
         journal.append({"number": 9})
     monkeypatch.undo()
     assert path.read_bytes() == before
+
+
+def test_a_lock_that_is_taken_is_waited_for(path, monkeypatch):
+    """Windows reports a taken lock after ten seconds."""
+    answers = [portalocker.AlreadyLocked("taken"), portalocker.AlreadyLocked("taken"), None]
+
+    def lock(handle, flags):
+        if isinstance(answer := answers.pop(0), Exception):
+            raise answer
+
+    monkeypatch.setattr(portalocker, "lock", lock)
+    with Journal(path).locked() as found:
+        assert len(found) == 3
+        assert answers == []
+
+
+def test_a_line_that_is_too_long_is_refused(path):
+    journal = Journal(path)
+    with journal.locked():
+        journal.append({"who": "x" * 2**20})
+    with pytest.raises(InputError, match="line 4 of the ledger was changed or damaged"):
+        events(path)
 
 
 def test_appending_requires_the_lock(path):

@@ -117,6 +117,16 @@ def test_by_hand():
     np.testing.assert_allclose(counts, [4, 6, 25, 0, 0], atol=1e-9)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_holes_count_nothing_in_a_grid(turned):
+    """The rings of a file may run either way round."""
+    release = around(GridModel(Grid(CITY, 8), np.ones((8, 8))))
+    ring = shapely.box(0, 0, 200, 400).difference(shapely.box(60, 100, 150, 300))
+    given = shapely.reverse(ring) if turned else ring
+    both = shapely.MultiPolygon([given, shapely.box(300, 0, 400, 100)])
+    np.testing.assert_allclose(release.answer(shapes(given, both)), [24.8, 28.8], atol=1e-9)
+
+
 @pytest.mark.parametrize("crs", [4326, 32632, 3857])
 def test_any_projection_will_do(crs):
     """A country around a far corner, whose long edges bend on the region's plane."""
