@@ -16,6 +16,7 @@ __all__ = ["Region"]
 
 MAX_LATITUDE = 85.0
 MAX_SIDE_M = 200_000.0
+_MIN_SIDE_M = 1e-3
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,10 @@ class Region:
                 f"Region: a centre beyond {MAX_LATITUDE:g} degrees north or south is not supported "
                 f"(lat = {self.lat:g})."
             )
-        if not 0 < self.side_m <= MAX_SIDE_M:
+        if not _MIN_SIDE_M <= self.side_m <= MAX_SIDE_M:
             raise InputError(
-                f"Region: side_m must lie in (0, {MAX_SIDE_M:,.0f}] metres, not {self.side_m:g}."
+                f"Region: side_m must lie in [{_MIN_SIDE_M:g}, {MAX_SIDE_M:,.0f}] metres, not "
+                f"{self.side_m:g}."
             )
 
     @classmethod

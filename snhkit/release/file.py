@@ -40,7 +40,7 @@ _DTYPES = frozenset({"float16", "float32", "float64", "int32", "int64"})
 _MAX_DEPTH = 32  # levels of nested objects and lists
 _MAX_TEXT = 10_000  # characters
 _LARGEST_N = 2**53
-_LARGEST_RHO = 2**100
+_LARGEST_COST = 2**100
 
 
 def encode(description: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> bytes:
@@ -137,6 +137,8 @@ def check_header(header: Any) -> dict[str, Any]:
     epsilon = fraction("an epsilon", header["epsilon"])
     if not epsilon:
         raise InputError("epsilon must be greater than 0.")
+    if max(epsilon, 1 / epsilon) > _LARGEST_COST:
+        raise InputError("damaged: epsilon must be from 2**-100 to 2**100.")
     spends = list(map(Spend.of_list, header["spends"]))
     used = total(spends)
     if used.rho:
@@ -156,10 +158,10 @@ def _check_gaussian(header: dict[str, Any], epsilon: Fraction, used: Cost) -> No
     if used.epsilon:
         raise InputError("damaged: only some of its spends are for Gaussian noise.")
     delta = fraction("a delta", told)
-    if not 0 < delta < 1 or max(rho, 1 / rho, epsilon) > _LARGEST_RHO:
+    if not 0 < delta < 1 or max(rho, 1 / rho) > _LARGEST_COST:
         raise InputError(
-            "damaged: its delta, rho or epsilon is out of range: delta must lie between 0 and 1, "
-            "rho from 2**-100 to 2**100, and epsilon must be at most 2**100."
+            "damaged: its delta or rho is out of range: delta must lie between 0 and 1, and rho "
+            "from 2**-100 to 2**100."
         )
     if rho > rho_of(epsilon, delta):
         raise InputError(

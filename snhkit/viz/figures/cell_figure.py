@@ -79,7 +79,7 @@ def cells_figure(
             axis.plot(*near.T / 1000, ".", color="white", markersize=1.5, markeredgewidth=0)
         if boxes is not None:
             outline(axis, boxes, per_unit_m=1000)
-        axis.set_title(name)
+        axis.set_title(name, parse_math=False)
         axis.set_xlabel("km east")
         axis.set_ylabel("km north")
         axis.set_aspect("equal")

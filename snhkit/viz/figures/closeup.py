@@ -66,7 +66,8 @@ def closeup_figure(
     for axis, (name, surface) in zip(axes, surfaces.items(), strict=True):
         _numbers(axis, surface, scale, low, high)
         outline(axis, boxes)
-        axis.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", title=name)
+        axis.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+        axis.set_title(name, parse_math=False)
         axis.set_xlabel("m east")
     axes[0].set_ylabel("m north")
     return figure

@@ -179,7 +179,7 @@ def against_truth(table: pd.DataFrame, top: float | None = None) -> Figure:
         style = {**styles[name].line, "linestyle": ""}
         edge = 0.6 if styles[name].hollow else 0  # a hollow marker is its edge
         axis.plot(part["truth"], part["count"], ms=3, alpha=0.5, mew=edge, rasterized=True, **style)
-        axis.set_title(name, fontsize=10)
+        axis.set_title(name, fontsize=10, parse_math=False)
         if linear:
             axis.set(xlim=(-0.05 * top, 1.05 * top), ylim=(-0.25 * top, 1.25 * top))
         else:
@@ -253,4 +253,6 @@ def _figure() -> tuple[Figure, Axes]:
 def _finish(axis: Axes) -> None:
     axis.spines[["top", "right"]].set_visible(False)
     axis.grid(axis="y", color="#808080", alpha=0.25)
-    axis.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5), fontsize=9)
+    legend = axis.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5), fontsize=9)
+    for text in legend.get_texts():
+        text.set_parse_math(False)

@@ -81,7 +81,7 @@ def method_panels(
             axis.scatter(
                 x, np.full(len(x), row), sizes, style.colour, marker=style.marker, zorder=3
             )
-        axis.set_title(name or "", fontsize=10)
+        axis.set_title(name or "", fontsize=10, parse_math=False)
         _scale(axis, np.append(part[value].to_numpy(float), [] if right is None else right))
     axes[0].set_yticks(range(len(methods)), methods)
     axes[0].set_ylim(len(methods) - 0.5, -0.5)

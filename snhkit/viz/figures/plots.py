@@ -86,7 +86,7 @@ def surface_figure(
         )
         if boxes is not None:
             outline(axis, boxes, per_unit_m=1000)
-        axis.set_title(name)
+        axis.set_title(name, parse_math=False)
         axis.set_xlabel("km east")
         axis.set_ylabel("km north")
         axis.locator_params(nbins=5)
@@ -148,5 +148,7 @@ def error_bars(table: pd.DataFrame) -> Figure:
     axis.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     axis.spines[["top", "right"]].set_visible(False)
     axis.margins(y=0.12)
-    figure.legend(frameon=False, loc="outside right upper")  # below the axes, names were cut off
+    # Below the axes, names were cut off.
+    for text in figure.legend(frameon=False, loc="outside right upper").get_texts():
+        text.set_parse_math(False)
     return figure

@@ -39,6 +39,14 @@ def test_surfaces_stand_side_by_side_on_one_scale(two_releases):
     assert saved(figure)
 
 
+def test_names_are_no_formulas(two_releases):
+    name = "$5 to $\\foo{"
+    figure = surface_figure({name: two_releases["Exact"]}, cell_m=100)
+    assert figure.axes[0].get_title() == name
+    assert saved(figure)
+    assert saved(error_bars(TABLE.replace({"method": {"UG": name}})))
+
+
 def test_a_surface_is_shown_in_its_own_cells(two_releases, city):
     ours = Surface(Grid(city, 4), np.arange(16).reshape(4, 4))
     figure = surface_figure({"ours": ours, "Exact": two_releases["Exact"]}, cell_m=100)
