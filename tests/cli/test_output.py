@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from snhkit.cli.output import say
+from snhkit.errors import printable
 
 
 @pytest.mark.parametrize(
@@ -101,3 +102,9 @@ def test_a_full_disk_or_a_closed_pipe_behind_standard_output_is_one_line(tmp_pat
 def test_names_of_files_send_no_commands_to_the_terminal(capsys):
     say("Ledger a\x1b[31m\u202eb.ledger:\nspent 1")
     assert capsys.readouterr().out == "Ledger a\ufffd[31m\ufffdb.ledger:\nspent 1\n"
+
+
+@pytest.mark.parametrize("character", ["\x1b", "\x07", "\u202e", "\u2028", "\x85", "\udc80"])
+def test_no_control_character_is_printed(character):
+    assert printable(f"a{character}b").isprintable()
+    assert printable("a\u00a0é b") == "a\u00a0é b"

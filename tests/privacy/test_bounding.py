@@ -68,3 +68,10 @@ def test_every_record_has_the_same_chance(alike):
     if alike:  # which of the three is kept is no matter
         times = np.array([times[:3].sum() / 3] * 3 + [times[3]])
     assert np.abs(times - trials / 4).max() < 5 * np.sqrt(trials * 3 / 16)
+
+
+@pytest.mark.parametrize("word", [0, 1])
+def test_the_choice_needs_both_words_of_the_key(word):
+    xy = np.arange(20.0).reshape(10, 2)
+    keys = [(k, 5) if word == 0 else (5, k) for k in range(30)]
+    assert len({tuple(kept([0] * 10, xy, 3, key)) for key in keys}) > 10

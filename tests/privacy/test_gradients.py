@@ -145,3 +145,14 @@ def test_each_sum_is_paid_for_and_has_at_most_a_batch():
     gradients.sum(np.arange(2), np.zeros(2), np.zeros((2, 2)))
     with pytest.raises(BudgetExceeded, match="used up"):
         gradients.sum(np.arange(2), np.zeros(2), np.zeros((2, 2)))
+
+
+def test_each_sum_has_noise_of_its_own():
+    noise, _ = gradient_noise(3, 50, 1.0, Fraction(1), MILLIONTH, SystemEntropy())
+    assert len(np.unique(noise)) > 140
+
+
+def test_a_sum_holds_clipped_gradients_only():
+    of = NoisyGradients([0.0, 0.0], np.zeros((1, 2), np.float32), batch=2, clip=1.0)
+    found = of.sum(np.array([0, 1]), np.array([100.0, 0.0]), np.array([[3.0, 4.0], [1.0, 0.0]]))
+    np.testing.assert_allclose(found, [0.6, 0.8], rtol=1e-6)

@@ -246,3 +246,11 @@ def test_entries_change_only_while_the_ledger_is_locked():
     ledger.settle(ledger.charge("0.2", "UG"), [])
     ledger.fail(ledger.charge("0.2", "UG"))
     assert ledger.spent == Fraction(2, 5)
+
+
+def test_a_charge_that_no_float_can_tell_from_the_rest_is_refused():
+    ledger = Ledger(1)
+    with pytest.raises(BudgetExceeded):
+        ledger.charge(1 + Fraction(1, 2**60), "UG")
+    assert ledger.entries == ()
+    ledger.charge(1, "UG")

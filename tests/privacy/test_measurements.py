@@ -264,3 +264,10 @@ def test_gradients_have_the_noise_of_a_batch_of_which_every_box_changes():
     noise = found.sum(np.arange(4), np.zeros(4), np.zeros((4, size)))
     std = 2 * batch * clip * noise_multiplier(Fraction(1), DELTA, 1)
     assert noise.std() == pytest.approx(std, rel=0.03)
+
+
+def test_a_cost_that_no_float_can_tell_from_the_rest_is_refused():
+    private = measured(1)
+    with pytest.raises(BudgetExceeded):
+        private.histogram(GRID, 1 + Fraction(1, 2**60))
+    assert private.left == 1

@@ -1,4 +1,4 @@
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import dp_accounting
@@ -98,3 +98,21 @@ def test_an_epsilon_too_small_for_floats_is_refused():
 def test_a_rho_is_a_positive_fraction(value):
     with pytest.raises(InputError, match="Rho: value must be a positive Fraction"):
         Rho(value)
+
+
+@pytest.mark.parametrize("rho", [Fraction(1, k) for k in (7, 13, 97, 997, 10_007)])
+def test_the_epsilon_of_a_rho_is_never_rounded_down(rho):
+    """The theorem at the best order, in 50 digits; the order only makes it larger."""
+    with localcontext(prec=50):
+        of, log_delta = Decimal(rho.numerator) / rho.denominator, Decimal("1e-6").ln()
+
+        def needed(alpha: float) -> Decimal:
+            a = Decimal(alpha)
+            return a * of + (1 - 1 / a).ln() - (a.ln() + log_delta) / (a - 1)
+
+        orders = 1 + np.exp(np.linspace(-3, 12, 3_001))
+        best = min(orders, key=needed)
+        least = min(map(needed, best * np.linspace(0.99, 1.01, 2_001)))
+        found = epsilon_of(rho, DELTA)
+        # Orders beside the best one cost a relative 1e-12 at most.
+        assert Decimal(found.numerator) / found.denominator >= least * (1 - Decimal("1e-11"))

@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import hashlib
 import json
 import struct
 import tempfile
@@ -321,3 +322,8 @@ def test_nothing_that_runs_code_from_files_is_imported():
                 and node.arg == "allow_pickle"
                 and getattr(node.value, "value", None) is not False
             ), path
+
+
+def test_the_checksum_is_that_of_the_whole_file():
+    made = release()
+    assert made.checksum == f"sha256:{hashlib.sha256(made.to_bytes()).hexdigest()}"
