@@ -1,5 +1,6 @@
 """Each planted fault has a place in the source tree, and names tests that exist."""
 
+import re
 import runpy
 from pathlib import Path
 
@@ -33,3 +34,15 @@ def test_a_fault_whose_place_is_gone_is_an_error(tmp_path):
     for file, old in (("a.py", "two"), ("a.py", "three"), ("b.py", "one")):
         with pytest.raises(ValueError, match="must occur once"):
             kind("", file, old, "", ()).planted(tmp_path)
+
+
+def test_the_faults_of_each_promise_are_in_the_list():
+    faults = runpy.run_path(str(ROOT / "benchmarks" / "mutants.py"))["faults"]()
+    page = (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8")
+    head = "| promise | mechanism | proven | tested | planted faults |"
+    rows = page.partition(head)[2].partition("\n\n")[0].strip().splitlines()[1:]
+    told = [f"{fault.name} {fault.file}" for fault in faults]
+    patterns = [re.findall("`([^`]+)`", row.rpartition(" | ")[2]) for row in rows]
+    assert len(patterns) > 10
+    for pattern in (each.replace("\\|", "|") for row in patterns for each in row):
+        assert any(re.search(pattern, text) for text in told), pattern
