@@ -170,8 +170,13 @@ def _strata_of(column: "pa.Array", by: By) -> NDArray[np.int64]:
     return found.fill_null(rest).cast(pa.int64()).to_numpy(zero_copy_only=False)
 
 
-def _keys_of(users: frozenset[str]) -> NDArray[np.int64]:
+def _keys_of(users: frozenset[str | bytes]) -> NDArray[np.int64]:
     import pyarrow as pa
 
-    keys = person_keys(pa.array(sorted(users), pa.string()))[0]
+    keys = np.concatenate(
+        [
+            person_keys(pa.array([one for one in users if isinstance(one, kind)], arrow))[0]
+            for kind, arrow in ((str, pa.string()), (bytes, pa.binary()))
+        ]
+    )
     return keys[keys != 0]

@@ -205,6 +205,8 @@ def possible(lat: NDArray[np.float64], lon: NDArray[np.float64]) -> NDArray[np.b
 
 def defect(lat: float, lon: float, user_known: bool, value: Callable[[str], object]) -> str:
     """Return a row's first defect; ``value`` returns what the source has for a role, "lat"."""
+    if np.isnan(lat) and (point := value("point")) is not None:
+        return _fault("point", point, "is not a position")
     for role, what, number, largest in (
         ("lat", "latitude", lat, 90),
         ("lon", "longitude", lon, 360),

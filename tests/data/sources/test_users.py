@@ -92,6 +92,16 @@ def test_gaps_in_a_column_that_nobody_named_cost_no_rows(tmp_path):
         assert people(source, user="device")[0] == [0, 1]
 
 
+def test_users_are_listed_as_the_source_has_them():
+    people_of = [[1, 2], ["1.0", "2"], [b"1", b"2"], [uuid.UUID(int=1), uuid.UUID(int=2)]]
+    for ids in [*people_of, [str(uuid.UUID(int=1)), str(uuid.UUID(int=2))]]:
+        wanted = people_of[3][:1] if len(str(ids[0])) > 9 else ids[:1]
+        assert people(frame(ids), user="user", users=wanted)[1].kept == 1
+    for one in ("u1", 7, b"u"):
+        with pytest.raises(InputError, match=r"users must be a list of user ids, such as \["):
+            people(frame(["u1"]), user="user", users=one)
+
+
 def test_large_floats_that_merge_people_are_refused():
     with pytest.raises(InputError, match=r"above 2\*\*53, where different ids round"):
         read_points(frame([2.0**60, np.nan, 3.0]), CITY)
