@@ -303,12 +303,23 @@ def by_unit(path: Path) -> Iterator[list[object]]:
             yield [unit, way, *numbers(found), found["sum"]]
 
 
+def by_reading(folder: Path, n: int) -> Iterator[list[object]]:
+    """Yield what it takes to count the records of a file as it lies, and in memory."""
+    for kind in ("parquet", "csv"):
+        path = folder / f"read.{kind}"
+        make(path, n)
+        for way, task in (("counted in the file", "snhkit"), ("read_points", "snhkit, in memory")):
+            found = run(task, str(path), CELLS)
+            yield [f"{n:,} of {kind}", way, *numbers(found), found["sum"]]
+        path.unlink()
+
+
 def main() -> None:
     """Read the options, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--most", type=float, default=1e8, help="the largest number of records")
     parser.add_argument("--folder", help="folder for the files [default: a temporary folder]")
-    parser.add_argument("--tables", default="size,csv,cells,unit,method,width,k,queries,limit")
+    parser.add_argument("--tables", default="size,read,cells,unit,method,width,k,queries,limit")
     parser.add_argument("--task", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.task:
@@ -342,13 +353,8 @@ def main() -> None:
             runs = ([width, run("width", str(middle), width)] for width in ("chosen", 6.25, 25.0))
             rows = ([w, r["sum"], *numbers(r)] for w, r in runs)
             table(["cell_m", "mean relative error", *HEADS], rows)
-        if "csv" in wanted:
-            path = folder / "middle.csv"
-            make(path, n)
-            counted = run("snhkit", str(path), CELLS)
-            of_csv: list[object] = [f"{n:,}", *numbers(counted)]
-            table(["records of CSV", *HEADS], iter([of_csv]))
-            path.unlink()
+        if "read" in wanted:
+            table(["records", "way", *HEADS, "checksum"], by_reading(folder, n))
         if "limit" in wanted:
             path = folder / "large.csv"
             make(path, int(min(args.most, 10**8)))

@@ -112,7 +112,7 @@ def test_the_owner_is_warned_unless_all_is_well():
 
 def test_points_do_not_tell_what_was_left_out():
     points = read_points(np.array([[48.86, 2.35], [0, 0]]), PARIS, report=lambda _: None)
-    assert set(vars(points)) == {"region", "xy", "_user", "time"}
+    assert set(vars(points)) == {"region", "xy", "_user", "time", "tz"}
 
 
 @pytest.mark.parametrize(
