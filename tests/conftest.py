@@ -178,6 +178,14 @@ def checked(request: pytest.FixtureRequest) -> Iterator[None]:
     jaxtyping.config.update("jaxtyping_disable", True)
 
 
+@pytest.fixture(autouse=True)
+def ledgers(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the path of the list of the account's ledgers, which is new for each test."""
+    folder = tmp_path_factory.mktemp("account")
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder))
+    return folder / "snhkit" / "ledgers"
+
+
 @pytest.fixture
 def unchecked(checked: None) -> Iterator[None]:
     """Switch the check of shapes off, for tests of the errors that wrong arguments raise."""

@@ -255,8 +255,9 @@ class PrivacyUnit:
 
 
 def _is_name(text: object) -> bool:
-    held = isinstance(text, str) and len(text) <= _MAX_NAME
-    return held and bool(text.strip()) and text.isprintable()
+    if not isinstance(text, str) or len(text) > _MAX_NAME:
+        return False
+    return bool(text.strip()) and text.isprintable()
 
 
 def _days(kind: object) -> int | None:
