@@ -73,11 +73,13 @@ def rules_of(
         raise InputError(
             f"degrees must be the size of a unit of lat and lon, such as 1e-6, not {degrees!r}."
         )
-    there = zone(tz)
-    times = instant("since", since, there), instant("until", until, there)
+    there = None if tz is None else zone(tz)
+    times = {
+        name: None if value is None else instant(name, value, there)
+        for name, value in (("since", since), ("until", until))
+    }
     system = None if crs is None else _crs(crs)
-    return Rules(since=times[0], until=times[1], users=wanted, tz=there, degrees=float(degrees),
-                 crs=system, **columns)  # fmt: skip
+    return Rules(users=wanted, tz=there, degrees=float(degrees), crs=system, **times, **columns)
 
 
 def _forms(user: object) -> list[str | bytes]:

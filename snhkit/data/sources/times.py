@@ -25,12 +25,12 @@ _WITH_ZONE = r"[T ].*(Z|z|[+-][0-9]{2}(:?[0-9]{2})?)$"
 _AMBIGUOUS = r"^\s*[0-9]{1,2}[/.][0-9]{1,2}[/.][0-9]{2,4}"
 
 
-def zone(tz: str | None) -> str | None:
+def zone(tz: str) -> str:
     """Return the name of a time zone after a check that it exists."""
     from zoneinfo import ZoneInfo
 
     try:
-        return tz if tz is None else ZoneInfo(tz).key
+        return ZoneInfo(tz).key
     except (ValueError, TypeError, OSError, KeyError):
         raise InputError(f"tz must name a time zone such as 'Europe/Paris', not {tz!r}.") from None
 
@@ -45,17 +45,15 @@ def local_seconds(time: NDArray[np.int64], tz: str | None = None) -> NDArray[np.
     return np.where(time == NO_TIME, NO_TIME, time // 10**6)
 
 
-def instant(name: str, value: object, tz: str | None = None) -> int | None:
-    """Return the argument ``name``, a time or None, in microseconds since 1970 in UTC.
+def instant(name: str, value: object, tz: str | None = None) -> int:
+    """Return the argument ``name``, a time, in microseconds since 1970 in UTC.
 
-    >>> instant("since", "1990-01-02"), instant("since", 631_238_400), instant("since", None)
-    (631238400000000, 631238400000000, None)
+    >>> instant("since", "1990-01-02"), instant("since", 631_238_400)
+    (631238400000000, 631238400000000)
     """
     import pandas as pd
     import pyarrow as pa
 
-    if value is None:
-        return None
     told = f"{name} must be a time such as '2026-11-01' or a datetime, not {value!r}."
     try:
         if isinstance(value, (str, int, float, np.integer, np.floating)):
