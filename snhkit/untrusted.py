@@ -11,7 +11,7 @@ __all__ = ["only_layer", "parsing", "refuse_swallowed_rows"]
 
 _MAX_GEOJSON = 2**30  # bytes
 _MAX_FEATURES = 100_000_000
-_IN_MEMORY = ("a frame", "numbers", "user ids")
+_IN_MEMORY = ("a frame", "numbers", "user ids", "times", "points")
 _GPKG_IDS = (b"GPKG", b"GP10", b"GP11")
 
 

@@ -155,12 +155,7 @@ def layout_of(
 ) -> Layout:
     """Return where the columns are, which are named by the rules or have common names.
 
-    ``geometry`` is the column of geometries, which is used unless the rules name other columns.
-
-    Examples
-    --------
-    >>> layout_of("trips.csv", ["UserID", "Latitude", "lng", "y"], Rules(people="found")).roles
-    (('lat', 1), ('lon', 2), ('user', 0))
+    The column of a ``geometry`` is used unless the rules name other columns.
     """
     texts = [str(name) for name in names]
     roles: dict[str, int] = {}

@@ -63,13 +63,6 @@ def first_row(source: str, lines: list[bytes], rules: Rules) -> FirstRow:
 
     The first row is a record if latitude and longitude are given by position and it has numbers
     there, and in the check-ins of the Stanford Network Analysis Project (SNAP).
-
-    Examples
-    --------
-    >>> first_row("trips.csv", [b"lat,lon"], Rules())
-    FirstRow(names=['lat', 'lon'], delimiter=',', first_record=2, is_record=False)
-    >>> first_row("taxi.txt", [b"7,2008-02-02,116.5,39.9"], Rules(lat=3, lon=2)).is_record
-    True
     """
     line = lines[0] if lines else b""
     if not line:

@@ -66,10 +66,6 @@ def person_keys(
     NFC, else the bytes. Among a hundred million people, two have the same key, and so count as one
     person, with a probability of 1 in 4,000. ``beside`` describes a file whose ids are numbers, so
     that "042" and "1e3" are refused. The mapping has the key of each text, None if these are many.
-
-    >>> keys, _ = person_keys(pa.array(["42", " 42.0", "NULL", "7"]))
-    >>> bool(keys[0] == keys[1] == person_keys(pa.array([42.0]))[0][0]), int(keys[2])
-    (True, 0)
     """
     family = id_family(column.type)
     if isinstance(column, pa.ExtensionArray):

@@ -10,6 +10,7 @@ import pytest
 
 from snhkit import PrivateDataset
 from snhkit.data import ReadReport, read_points
+from snhkit.data.sources import frames
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 
@@ -39,6 +40,14 @@ def test_mixed_types_are_refused(user, told):
         read_points(frame(user), CITY)
     with pytest.raises(InputError, match="mixed types"):
         read_points(frame(user).astype({"user": "category"}), CITY)
+
+
+@pytest.mark.parametrize("other", [b"7", uuid.UUID(int=7)])
+def test_types_that_begin_later_are_refused_too(other, monkeypatch):
+    monkeypatch.setattr(frames, "_BATCH", 2)
+    with pytest.raises(InputError, match=r"of mixed types, bytes and text"):
+        read_points(frame([None, None, "7", "7", other]), CITY, user="user")
+    assert people(frame([7, 7, "7", None, 7.0]), user="user")[0] == [0] * 4
 
 
 def test_numbers_of_several_kinds_are_one_type():
