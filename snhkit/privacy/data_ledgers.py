@@ -86,4 +86,6 @@ def _remembered() -> Iterator[Path]:
 
 
 def _list() -> Path:
-    return platformdirs.user_data_path("snhkit", appauthor=False) / "ledgers"
+    """Return the path of the list; the environment variable ``SNHKIT_LEDGERS`` sets another."""
+    found = os.environ.get("SNHKIT_LEDGERS")
+    return Path(found or platformdirs.user_data_path("snhkit", appauthor=False) / "ledgers")
