@@ -79,6 +79,9 @@ def test_the_reference_lists_every_public_name_once(reference):
         for name in re.findall(r"^(?:   |\.\. py:data:: )(\w+)$", part, re.MULTILINE)
     ]
     public = {f"snhkit.{name}": None for name in snhkit.__all__}
+    for module in set(public) & set(reference.HOMES):  # a link to the page of the module
+        assert f"[{module}]({module}.md)" in reference.front()
+        del public[module]
     for home in reference.HOMES:
         module = importlib.import_module(home)
         linked = set(re.findall(r"<[\w.]+\.(\w+)>", reference.page(home)))
