@@ -404,6 +404,15 @@ class PrivateDataset:
             raise
         return release
 
+    @property
+    def has_times(self) -> bool:
+        """Whether the records have times, so that a release by hour or weekday can be made."""
+        try:
+            self._source.strata(By.weekday())
+        except InputError:
+            return False
+        return True
+
     def _divided(self, by: By, delta: Fraction) -> Callable[[], Iterable[CountSource]]:
         """Return the function that divides the records into strata, which reads no record yet."""
         if delta:
