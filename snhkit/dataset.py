@@ -449,7 +449,7 @@ class PrivateDataset:
         measure : str
             The error to minimise, as in ``recommend``.
         by : By, optional
-            The strata of a release; each has its share of the records, in the mean.
+            The strata of a release, as in ``recommend``.
 
         Raises
         ------
@@ -482,7 +482,7 @@ class PrivateDataset:
             n = self.n
         self._refuse_own(public)
         return recommend(
-            n if by is None else max(n // len(by), 1),
+            n,
             epsilon,
             sizes_m,
             public=public,
@@ -490,6 +490,7 @@ class PrivateDataset:
             unit=self.unit.kind,
             max_per_user=self.unit.max_per_user,
             measure=measure,
+            by=by,
         )
 
     def _refuse_own(self, public: Points | None) -> None:
