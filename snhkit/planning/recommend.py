@@ -83,9 +83,10 @@ class Recommendation:
         if not self.split:
             return ""
         (asked, error), *fewer = self.split.items()
+        whole = self.split[_ONE_MAP]
         told = (
             f"With strata by {asked}, {title(self.method)} has an expected rel_error of "
-            f"{error:.3g} in each of them; with one map of all records, {self.split[_ONE_MAP]:.3g}. "
+            f"{error:.3g} in each of them; with one map of all records, {whole:.3g}. "
         )
         if error <= _MOSTLY_NOISE:
             return told
