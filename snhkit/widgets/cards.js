@@ -34,7 +34,7 @@ function snhkitCards(layers, cards, changed) {
   // The counts of strata, such as hours, as a line in the band of their intervals.
   const drawn = ({ places, truth }, label, colour) => {
     const create = (kind, fields) => {
-      const shape = document.createElementNS("http://www.w3.org/2000/svg", kind);
+      const shape = L.SVG.create(kind);
       for (const [key, value] of Object.entries(fields)) shape.setAttribute(key, value);
       return shape;
     };
