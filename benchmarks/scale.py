@@ -155,6 +155,14 @@ def release(path: str, method: str) -> Any:
     return made.answer(snh.RangeQueries.sample(CITY, 1_000)).round().astype(int)
 
 
+def strata(path: str, by: str) -> Any:
+    """Open a file with times, and build a release for each stratum, or one if ``by`` is empty."""
+    data = snh.PrivateDataset.scan(path, CITY, budget=1, unit="record", time="time", report=silent)
+    divided = snh.By.parse(by) if by else None
+    made = data.release(snh.Identity(100), epsilon=0.5, by=divided)
+    return made.total().answer(snh.RangeQueries.sample(CITY, 1_000)).round().astype(int)
+
+
 def width_error(path: str, cell_m: float | str) -> str:
     """Open a file, build the denoised grid, and return its mean relative error on small squares."""
     import pyarrow.parquet as pq
@@ -212,6 +220,7 @@ TASKS: dict[str, Callable[..., Any]] = {
     "kept in memory": kept_in_memory,
     "release": release,
     "networks": networks,
+    "strata": strata,
     "width": width_error,
     "answers": answers,
     "limited": limited,
@@ -319,7 +328,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--most", type=float, default=1e8, help="the largest number of records")
     parser.add_argument("--folder", help="folder for the files [default: a temporary folder]")
-    parser.add_argument("--tables", default="size,read,cells,unit,method,width,k,queries,limit")
+    parser.add_argument(
+        "--tables", default="size,read,cells,unit,method,strata,width,k,queries,limit"
+    )
     parser.add_argument("--task", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.task:
@@ -349,6 +360,18 @@ def main() -> None:
             if heading in wanted:
                 runs = ([value, run(task, str(middle), value)] for value in values)
                 table([heading, *HEADS], ([v, *numbers(r)] for v, r in runs))
+        if "strata" in wanted:
+            path = folder / "strata.parquet"
+            make(path, int(min(args.most, 2e7)))
+            pairs = (
+                (run("strata", str(path), ""), run("strata", str(path), "hour")) for _ in range(3)
+            )
+            heads = [
+                *(f"{head}, one map" for head in HEADS),
+                *(f"{head}, by hour" for head in HEADS),
+            ]
+            table(heads, ([*numbers(one), *numbers(many)] for one, many in pairs))
+            path.unlink()
         if "width" in wanted:
             runs = ([width, run("width", str(middle), width)] for width in ("chosen", 6.25, 25.0))
             rows = ([w, r["sum"], *numbers(r)] for w, r in runs)

@@ -411,6 +411,15 @@ class PrivateDataset:
             raise
         return release
 
+    @property
+    def has_times(self) -> bool:
+        """Whether the records have times, so that a release by hour or weekday can be made."""
+        try:
+            self._source.strata(By.weekday())
+        except InputError:
+            return False
+        return True
+
     def _divided(self, by: By, delta: Fraction) -> Callable[[], Iterable[CountSource]]:
         """Return the function that divides the records into strata, which reads no record yet."""
         if delta:
@@ -447,7 +456,7 @@ class PrivateDataset:
         measure : str
             The error to minimise, as in ``recommend``.
         by : By, optional
-            The strata of a release; each has its share of the records, in the mean.
+            The strata of a release, as in ``recommend``.
 
         Raises
         ------
@@ -480,7 +489,7 @@ class PrivateDataset:
             n = self.n
         self._refuse_own(public)
         return recommend(
-            n if by is None else max(n // len(by), 1),
+            n,
             epsilon,
             sizes_m,
             public=public,
@@ -488,6 +497,7 @@ class PrivateDataset:
             unit=self.unit.kind,
             max_per_user=self.unit.max_per_user,
             measure=measure,
+            by=by,
         )
 
     def _refuse_own(self, public: Points | None) -> None:

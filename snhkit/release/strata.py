@@ -194,6 +194,11 @@ class StratifiedRelease(Mapping[str, Release]):
             )
         )
 
+    @classmethod
+    def within(cls, release: Release) -> "StratifiedRelease | None":
+        """Return the releases of the strata of which a release is the sum; None if it is none."""
+        return cls(release) if isinstance(release.model, StrataModel) else None
+
     @property
     def _strata(self) -> StrataModel:
         if not isinstance(self.whole.model, StrataModel):
