@@ -155,6 +155,14 @@ def release(path: str, method: str) -> Any:
     return made.answer(snh.RangeQueries.sample(CITY, 1_000)).round().astype(int)
 
 
+def strata(path: str, by: str) -> Any:
+    """Open a file with times, and build a release for each stratum, or one if ``by`` is empty."""
+    data = snh.PrivateDataset.scan(path, CITY, budget=1, unit="record", time="time", report=silent)
+    divided = snh.By.parse(by) if by else None
+    made = data.release(snh.Identity(100), epsilon=0.5, by=divided)
+    return made.total().answer(snh.RangeQueries.sample(CITY, 1_000)).round().astype(int)
+
+
 def width_error(path: str, cell_m: float | str) -> str:
     """Open a file, build the denoised grid, and return its mean relative error on small squares."""
     import pyarrow.parquet as pq
@@ -212,6 +220,7 @@ TASKS: dict[str, Callable[..., Any]] = {
     "kept in memory": kept_in_memory,
     "release": release,
     "networks": networks,
+    "strata": strata,
     "width": width_error,
     "answers": answers,
     "limited": limited,
@@ -303,12 +312,25 @@ def by_unit(path: Path) -> Iterator[list[object]]:
             yield [unit, way, *numbers(found), found["sum"]]
 
 
+def by_reading(folder: Path, n: int) -> Iterator[list[object]]:
+    """Yield what it takes to count the records of a file as it lies, and in memory."""
+    for kind in ("parquet", "csv"):
+        path = folder / f"read.{kind}"
+        make(path, n)
+        for way, task in (("counted in the file", "snhkit"), ("read_points", "snhkit, in memory")):
+            found = run(task, str(path), CELLS)
+            yield [f"{n:,} of {kind}", way, *numbers(found), found["sum"]]
+        path.unlink()
+
+
 def main() -> None:
     """Read the options, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--most", type=float, default=1e8, help="the largest number of records")
     parser.add_argument("--folder", help="folder for the files [default: a temporary folder]")
-    parser.add_argument("--tables", default="size,csv,cells,unit,method,width,k,queries,limit")
+    parser.add_argument(
+        "--tables", default="size,read,cells,unit,method,strata,width,k,queries,limit"
+    )
     parser.add_argument("--task", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.task:
@@ -338,17 +360,24 @@ def main() -> None:
             if heading in wanted:
                 runs = ([value, run(task, str(middle), value)] for value in values)
                 table([heading, *HEADS], ([v, *numbers(r)] for v, r in runs))
+        if "strata" in wanted:
+            path = folder / "strata.parquet"
+            make(path, int(min(args.most, 2e7)))
+            pairs = (
+                (run("strata", str(path), ""), run("strata", str(path), "hour")) for _ in range(3)
+            )
+            heads = [
+                *(f"{head}, one map" for head in HEADS),
+                *(f"{head}, by hour" for head in HEADS),
+            ]
+            table(heads, ([*numbers(one), *numbers(many)] for one, many in pairs))
+            path.unlink()
         if "width" in wanted:
             runs = ([width, run("width", str(middle), width)] for width in ("chosen", 6.25, 25.0))
             rows = ([w, r["sum"], *numbers(r)] for w, r in runs)
             table(["cell_m", "mean relative error", *HEADS], rows)
-        if "csv" in wanted:
-            path = folder / "middle.csv"
-            make(path, n)
-            counted = run("snhkit", str(path), CELLS)
-            of_csv: list[object] = [f"{n:,}", *numbers(counted)]
-            table(["records of CSV", *HEADS], iter([of_csv]))
-            path.unlink()
+        if "read" in wanted:
+            table(["records", "way", *HEADS, "checksum"], by_reading(folder, n))
         if "limit" in wanted:
             path = folder / "large.csv"
             make(path, int(min(args.most, 10**8)))

@@ -146,7 +146,7 @@ def show() -> None:
         if (FOLDER / f"{notebook.stem}.png").exists():
             where, (name, says) = f"docs/gallery/{notebook.stem}.png", title_and_caption(notebook)
             link = f"[{name}](notebooks/{notebook.name}), {minutes(notebook)} minutes"
-            rows.append(f"| {link}<br>{says} | ![{name}]({where}) |")
+            rows.append(f"| {link}<br>{says} | ![]({where}) |")
     readme = ROOT / "README.md"
     before, _, rest = readme.read_text(encoding="utf-8").partition(MARKS[0])
     after = rest.partition(MARKS[1])[2]

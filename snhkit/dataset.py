@@ -123,6 +123,9 @@ class PrivateDataset:
         n: object = None,
     ) -> None:
         first = first_unit(unit, max_per_user, whose, n_public, n)
+        self._tz = getattr(records, "tz", None)
+        if first.window_days:
+            first = replace(first, tz=self._tz)
         if isinstance(records, ExactCounts) and first.max_per_user is None:
             self._ledger = open_ledger(ledger, lambda: records, first, budget)
             self._buy(first, None, lambda: np.zeros(0, np.int64))
@@ -219,6 +222,9 @@ class PrivateDataset:
             lat=lat, lon=lon, user=user, time=time, since=since, until=until, users=users, tz=tz,
             point=point, degrees=degrees, crs=crs, people="needed" if people else "named",
         )  # fmt: skip
+        made._tz = rules.tz
+        if first.window_days:
+            first = replace(first, tz=rules.tz)
         opened = open_source(source, rules)
         cluster = None if client is None else Cluster(client, opened)
         scan = Scan(opened, region, report, cluster, spill)
@@ -395,7 +401,8 @@ class PrivateDataset:
                     for source in divided():
                         parts.append(_built(builder, Measurements(source, terms, entropy)))
                         advance()
-                release = StratifiedRelease.of(by, parts, self.unit, n if by.complete else None)
+                whole = n if by.complete else None
+                release = StratifiedRelease.of(by, parts, self.unit, whole, self._tz)
                 spends = release.total().spends
             self.ledger.settle(entry, spends, release.checksum)
         except BaseException as error:
@@ -403,6 +410,15 @@ class PrivateDataset:
             self.ledger.fail(entry, error)
             raise
         return release
+
+    @property
+    def has_times(self) -> bool:
+        """Whether the records have times, so that a release by hour or weekday can be made."""
+        try:
+            self._source.strata(By.weekday())
+        except InputError:
+            return False
+        return True
 
     def _divided(self, by: By, delta: Fraction) -> Callable[[], Iterable[CountSource]]:
         """Return the function that divides the records into strata, which reads no record yet."""
@@ -440,7 +456,7 @@ class PrivateDataset:
         measure : str
             The error to minimise, as in ``recommend``.
         by : By, optional
-            The strata of a release; each has its share of the records, in the mean.
+            The strata of a release, as in ``recommend``.
 
         Raises
         ------
@@ -473,7 +489,7 @@ class PrivateDataset:
             n = self.n
         self._refuse_own(public)
         return recommend(
-            n if by is None else max(n // len(by), 1),
+            n,
             epsilon,
             sizes_m,
             public=public,
@@ -481,6 +497,7 @@ class PrivateDataset:
             unit=self.unit.kind,
             max_per_user=self.unit.max_per_user,
             measure=measure,
+            by=by,
         )
 
     def _refuse_own(self, public: Points | None) -> None:

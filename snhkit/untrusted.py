@@ -11,6 +11,7 @@ __all__ = ["only_layer", "parsing", "refuse_swallowed_rows"]
 
 _MAX_GEOJSON = 2**30  # bytes
 _MAX_FEATURES = 100_000_000
+_IN_MEMORY = ("a frame", "numbers", "user ids", "times", "points")
 _GPKG_IDS = (b"GPKG", b"GP10", b"GP11")
 
 
@@ -25,9 +26,8 @@ def parsing(source: str, kind: str) -> Iterator[None]:
         raise InputError(f"{source}: {refusal}") from None
     except Exception as failure:
         reason = (str(failure) or type(failure).__name__).splitlines()[0][:160]
-        raise InputError(
-            f"{source}: could not be read as {kind} ({reason}). Is the file complete?"
-        ) from None
+        remedy = "" if kind in _IN_MEMORY else " Is the file complete?"
+        raise InputError(f"{source}: could not be read as {kind} ({reason}).{remedy}") from None
 
 
 def only_layer(path: Path, driver: str) -> tuple[str, dict[str, Any]]:

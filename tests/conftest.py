@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import jax
 import jaxtyping
@@ -65,6 +66,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(lambda: setattr(SystemEntropy, "words", fresh))
     raise_rank_promotion(config)
     share_compiled_programs(config)
+    environment = pytest.MonkeyPatch()  # for servers that live longer than a test
+    environment.setenv("SNHKIT_LEDGERS", os.devnull)
+    config.add_cleanup(environment.undo)
 
 
 def raise_rank_promotion(config: pytest.Config) -> None:
@@ -176,6 +180,14 @@ def checked(request: pytest.FixtureRequest) -> Iterator[None]:
     jaxtyping.config.update("jaxtyping_disable", room not in CHECKED)
     yield
     jaxtyping.config.update("jaxtyping_disable", True)
+
+
+@pytest.fixture(autouse=True)
+def ledgers(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the path of the list of the account's ledgers, which is a new one for each test."""
+    path = tmp_path_factory.getbasetemp() / f"ledgers-{uuid4().hex}" / "list"
+    monkeypatch.setenv("SNHKIT_LEDGERS", str(path))
+    return path
 
 
 @pytest.fixture

@@ -93,14 +93,14 @@ def explore(folder, as_app, as_class, browser, **own) -> None:
 
 def explore_command(data: Path, *, center, side_km, public, lat, lon) -> str:
     """Return the ``snhkit explore`` command for a file, in lines to copy into a terminal."""
-    from snhkit.privacy.open_ledger import ledger_of
+    from snhkit.privacy.data_ledgers import ledger_of
 
     words = ["snhkit explore --app --data", shlex.quote(str(data))]
     between = "=" if center[0] < 0 else " "  # a minus sign would begin an option
     words += [f"--center{between}{center[0]!r},{center[1]!r}", f"--side-km {side_km:g}"]
     for name, value in (("public", public), ("lat", lat), ("lon", lon)):
         words += [] if value is None else [f"--{name} {shlex.quote(str(value))}"]
-    words += [] if ledger_of(data).exists() else ["--budget 1"]
+    words += [] if ledger_of(data).path.exists() else ["--budget 1"]
     lines = [words[0]]
     for word in words[1:]:
         lines[-1:] = (

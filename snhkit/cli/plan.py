@@ -63,13 +63,21 @@ __all__ = ["plan"]
     metavar="K",
     help="For all units but record: the records that are kept of each person.",
 )
-def plan(n, epsilon, methods, sizes_m, error, public, center, side_km, unit, max_per_user) -> None:
+@click.option(
+    "--by",
+    metavar="STRATA",
+    help="Strata, as in snhkit release: hour, hour:6, weekday, vehicle=bike,scooter, ...",
+)
+def plan(
+    n, epsilon, methods, sizes_m, error, public, center, side_km, unit, max_per_user, by
+) -> None:
     """Print the errors to expect and a recommended method, or the epsilon for a wanted error.
 
     This command reads no private records and spends nothing: the numbers come from a table of
     errors that were measured on public cities. The columns are the mean relative error of squares
     around records, the range that holds this error in 8 of 10 places, and the mean absolute error,
-    in records, of squares anywhere in the region.
+    in records, of squares anywhere in the region. With --by, these are errors in one stratum, such
+    as an hour, and the last lines say what the division costs.
 
     \b
     Examples:
@@ -77,10 +85,12 @@ def plan(n, epsilon, methods, sizes_m, error, public, center, side_km, unit, max
       snhkit plan --n 50000 --epsilon 0.1,0.4 --sizes-m 300,1000
       snhkit plan --n 200000 --methods ug,denoised --error 0.1
       snhkit plan --n 200000 --unit user --max-per-user 5
+      snhkit plan --n 200000 --by hour
     """
     if (center is None) != (side_km is None) or (public is not None and center is None):
         raise click.UsageError("--center and --side-km must be given together, and with --public.")
     from snhkit.errors import InputError
+    from snhkit.geometry import By
     from snhkit.methods import title
     from snhkit.planning import epsilon_for, expected_error, plan_table, recommend
 
@@ -93,12 +103,15 @@ def plan(n, epsilon, methods, sizes_m, error, public, center, side_km, unit, max
         "region": region,
         "unit": unit,
         "max_per_user": max_per_user,
+        "by": None if by is None else By.parse(by),
     }
     measured = plan_table()
     chosen = list(measured["fits"]) if methods == "all" else methods.split(",")
     squares = f"squares of {sizes_m[0]:g} to {sizes_m[1]:g} m"
     if max_per_user is not None:
         squares += f", at most {max_per_user:,} records of a {unit}"
+    if by is not None:
+        squares += f", in each stratum by {by}"
     if error is not None:
         say(f"Epsilon for a mean relative error of {error:g}: {n:,} records, {squares}.\n")
         for name in chosen:

@@ -138,9 +138,10 @@ def release(
             "--ledger cannot be standard output, because later commands read the "
             "ledger; give the name of a file."
         )
-    from snhkit.privacy.open_ledger import ledger_of
+    from snhkit.privacy.data_ledgers import ledger_of
 
-    ledger = ledger or ledger_of(data)
+    account = ledger_of(data, ledger)
+    ledger = account.path
     refuse_same_file(data=data, public=where["public"], districts=districts, out=out, ledger=ledger,
                      page=page)  # fmt: skip
     from snhkit.geometry.strata import By
@@ -186,7 +187,7 @@ def release(
         "whose": whose,
         "max_per_user": max_per_user,
         "n_public": n_public,
-        "ledger": ledger,
+        "ledger": account,
     }
     with opened(data, user, terms, where, scanned=strata is not None) as (dataset, public):
         made = dataset.release(

@@ -155,7 +155,7 @@ def _public_places(folder: Path | None) -> "dict[str, Place]":
 
 
 def _page(out: Path, quick: bool, names: list[str], *, own: bool = False) -> str:
-    """Return a Markdown page about all figures that were measured so far, with their tables."""
+    """Return a Markdown page about all figures that were measured so far."""
     import pandas as pd
 
     from snhkit.experiment.compare import OWNER_ONLY
@@ -195,19 +195,11 @@ def _page(out: Path, quick: bool, names: list[str], *, own: bool = False) -> str
         lines.append(
             f"| {told.heading} | {told.said} | {found} | {'yes' if agrees else '**no**'} |"
         )
-        wide = table.pivot_table(index=["data", "line"], columns="x", values="value", sort=False)
-        head = " | ".join(told.parts or [f"{x:g}" for x in wide.columns])
-        where = f"Columns: {told.axis}; values" if told.axis else "Values"
-        rows = [
-            f"| {data} | {line} | "
-            + " | ".join("" if pd.isna(v) else f"{v:.3f}" for v in row)
-            + " |"
-            for (data, line), row in zip(wide.index, wide.to_numpy(), strict=True)
-        ]
-        details += ["", f"## {told.heading}", "", f"![{told.heading}]({_image(name)})", "",
-                    f"{where}: {told.value}.", "",
-                    f"| data | line | {head} |", "|---" * (2 + len(wide.columns)) + "|",
-                    *rows]  # fmt: skip
+        axis = told.axis or ", ".join(f"{x} {part}" for x, part in enumerate(told.parts))
+        values = (
+            f"[The values]({file.relative_to(out).as_posix()}) (x: {axis}; value: {told.value})."
+        )
+        details += ["", f"## {told.heading}", "", f"![{told.heading}]({_image(name)})", "", values]
     lines += ["", f"The measurements took {seconds:,.0f} seconds of processor time."]
     if missing:
         lines += ["", f"Not measured in this run: {', '.join(missing)}."]

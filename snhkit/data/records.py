@@ -61,6 +61,7 @@ def read_points(
         The ids of the users whose rows are read; by default those of all users.
     tz : str, optional
         The time zone of times that name none, and of days, such as "Europe/Paris"; by default UTC.
+        The card of a release whose unit or strata depend on days or hours tells it.
     point : str or int, optional
         A column of points instead of ``lat`` and ``lon``: texts such as "(37.76, -122.43)" with the
         latitude first, or WKT or WKB with the longitude first.
@@ -114,7 +115,7 @@ def read_points(
         if notes := tuple(ids.notes(seen.rows)):
             report(replace(told, notes=notes))
 
-    return collector.points(rules.ids_required or not seen.without_id, tell)
+    return collector.points(rules.ids_required or not seen.without_id, tell, rules.tz)
 
 
 def scan_points(

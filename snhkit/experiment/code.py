@@ -10,11 +10,13 @@ from snhkit.builders.base import hyperparameters
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Region
+from snhkit.geometry.strata import OTHER
 from snhkit.methods import METHODS, key_of
 from snhkit.neural import MLP, SNH, FeatureGrid, Networks, Prior
 from snhkit.privacy import Ledger, PrivacyUnit, written
 from snhkit.privacy.stored_ledger import StoredLedger
 from snhkit.release import Release
+from snhkit.release.strata import StrataModel
 
 __all__ = ["account", "code", "from_files", "from_synthetic_city"]
 
@@ -89,8 +91,8 @@ def code(
     ]
     if releases:
         lines = (
-            f'    "{name}": data.release({_builder(release)}, '
-            f'epsilon="{written(release.epsilon)}"{_written_delta(release)}, public=public),'
+            f'    "{name}": data.release({_builder(release)}, epsilon="{written(release.epsilon)}"'
+            f"{_written_delta(release)}, public=public{_by(release)}),"
             for name, release in releases.items()
         )
         parts[-1] += "\n\n" + "\n".join([_ANEW, "releases = {", *lines, "}"])
@@ -102,10 +104,13 @@ def code(
             "boxes = snh.RangeQueries.from_degrees(\n    data.region,\n" + "\n".join(lines) + "\n)"
         )
     if releases and len(degrees):
+        divided = any(isinstance(one.model, StrataModel) for one in releases.values())
+        sums = "{name: release.total() for name, release in releases.items()}"
+        shown = sums if divided else "releases"
         parts.append(
             "for name, release in releases.items():\n"
             '    print(name, release.estimate(boxes).round(1), sep="\\n")  # nan: not known\n'
-            "fmap = snh.compare_map(releases, boxes)"
+            f"fmap = snh.compare_map({shown}, boxes)"
         )
     return "\n\n".join(parts) + "\n"
 
@@ -120,6 +125,17 @@ def _written_budget(account: Ledger) -> str:
 def _written_delta(release: Release) -> str:
     """Return code for the argument ``delta`` of a release with Gaussian noise, else no text."""
     return f', delta="{written(release.delta)}"' if release.rho else ""
+
+
+def _by(release: Release) -> str:
+    """Return code for the argument ``by`` of a release of strata, else no text."""
+    if not isinstance(release.model, StrataModel):
+        return ""
+    by = release.model.by
+    if by.from_column is None:
+        return f", by=snh.By.{by.kind}({'' if by.step == 1 else by.step})"
+    values, other = [label for label in by.labels if label != OTHER], OTHER in by.labels
+    return f", by=snh.By.column({by.from_column!r}, {values}{'' if other else ', other=False'})"
 
 
 def _imports(releases: Mapping[str, Release]) -> str:

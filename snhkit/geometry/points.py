@@ -38,6 +38,8 @@ class Points:
         A function that returns these numbers is called when they are first needed.
     time : array_like of int, shape (n,), optional
         The local time of each record, in seconds since 1970-01-01T00:00 on the same clock.
+    tz : str, optional
+        The time zone of that clock, which releases tell if they depend on it.
 
     Raises
     ------
@@ -62,6 +64,7 @@ class Points:
     xy: Float[np.ndarray, "n 2"]
     _user: Any = None
     time: Int[np.ndarray, " n"] | None = None
+    tz: str | None = None
 
     def __init__(
         self,
@@ -69,6 +72,7 @@ class Points:
         xy: ArrayLike,
         user: ArrayLike | Callable[[], ArrayLike] | None = None,
         time: ArrayLike | None = None,
+        tz: str | None = None,
     ) -> None:
         places = floats("Points: xy", xy)
         if places.size == 0:
@@ -89,6 +93,7 @@ class Points:
             user = _users(user, len(places))
         object.__setattr__(self, "_user", user)
         object.__setattr__(self, "time", None if time is None else _times(time, len(places)))
+        object.__setattr__(self, "tz", tz)
 
     @property
     def user(self) -> Int[np.ndarray, " n"] | None:
@@ -109,7 +114,7 @@ class Points:
         return len(self.xy)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Points, (self.region, self.xy, self.user, self.time)
+        return Points, (self.region, self.xy, self.user, self.time, self.tz)
 
     def __repr__(self) -> str:
         users = "unknown" if self._user is None else "known"

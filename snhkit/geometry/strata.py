@@ -11,12 +11,16 @@ from snhkit.checks import whole
 from snhkit.errors import InputError
 from snhkit.geometry.points import DAY_S, Points, windows
 
-__all__ = ["LEFT_OUT", "OTHER", "By"]
+__all__ = ["LEFT_OUT", "OTHER", "STEPS", "By"]
 
 LEFT_OUT = -1
 """The number of the stratum of records that are not counted."""
 
 OTHER = "other"
+
+STEPS = (1, 2, 3, 4, 6, 8, 12)
+"""The numbers of hours that a stratum can have."""
+
 _HOUR_S = 3_600
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MOST, _LONGEST = 200, 40  # strata, and characters of a label
@@ -160,6 +164,12 @@ class By:
             "column": self.from_column,
         }
 
+    def __str__(self) -> str:
+        """Return the text that ``parse`` takes."""
+        if self.from_column is None:
+            return self.kind if self.step == 1 else f"{self.kind}:{self.step}"
+        return f"{self.from_column}={','.join(one for one in self.labels if one != OTHER)}"
+
     @property
     def name(self) -> str:
         """What divides the records, in a word: the kind, or the name of the column."""
@@ -211,8 +221,7 @@ class By:
 def _labels(kind: str, step: int) -> tuple[str, ...]:
     if kind == "weekday":
         return _WEEKDAYS
-    whole("step", step, least=1)
-    if 24 % step or step > 12:
+    if whole("step", step, least=1) not in STEPS:
         raise InputError(f"By: step must be 1, 2, 3, 4, 6, 8 or 12 hours, not {step}.")
     hours = [
         f"{start:02}" if step == 1 else f"{start:02}-{start + step - 1:02}"

@@ -10,7 +10,7 @@ from snhkit.builder import Builder
 from snhkit.checks import positive, two_numbers
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
-from snhkit.geometry import Points, Region
+from snhkit.geometry import By, Points, Region
 from snhkit.methods import method, name_of
 from snhkit.metrics import SIZE_BANDS_M
 from snhkit.planning.table import PLANNED, Situation, plan_table
@@ -34,6 +34,7 @@ def expected_error(
     region: Region | None = None,
     unit: str = "record",
     max_per_user: int | None = None,
+    by: By | None = None,
 ) -> "pd.DataFrame":
     """Return the errors to expect of methods, without the use of any record.
 
@@ -62,13 +63,17 @@ def expected_error(
         records of a unit.
     max_per_user : int, optional
         For all units but "record", the largest number of records that are kept of a unit.
+    by : By, optional
+        The strata of a release, such as ``By.hour()``. The errors are then those of one stratum
+        that has its share of the n records; see ``recommend``, which says what the split costs.
 
     Returns
     -------
     DataFrame
         One row for each method and size band, with the columns
 
-        - ``method``, ``n``, ``epsilon``, ``from_m`` and ``to_m``;
+        - ``method``, ``n`` (of a stratum, if there are strata), ``epsilon``, ``from_m`` and
+          ``to_m``;
         - ``rel_error``, the expected mean relative error of squares around records;
         - ``abs_error``, the expected mean absolute error, in records, of squares around records;
         - ``abs_error_anywhere``, the expected mean absolute error, in records, of squares placed
@@ -106,7 +111,7 @@ def expected_error(
     """
     several = isinstance(methods, Sequence) and not isinstance(methods, str)
     names = [name_of(one) for one in (methods if several else [methods])]  # pyright: ignore
-    place = Situation.of(n, public, region, unit, max_per_user)
+    place = Situation.of(n, public, region, unit, max_per_user, by)
     table = known_errors(names, place, epsilon, sizes_m)
     for name in names:
         if name not in set(table["method"]):
@@ -156,6 +161,7 @@ def epsilon_for(
     region: Region | None = None,
     unit: str = "record",
     max_per_user: int | None = None,
+    by: By | None = None,
 ) -> float:
     """Return the smallest epsilon at which the expected error of a method is at most ``wanted``.
 
@@ -181,6 +187,8 @@ def epsilon_for(
         The unit of privacy, as in ``PrivateDataset``.
     max_per_user : int, optional
         For all units but "record", the largest number of records that are kept of a unit.
+    by : By, optional
+        The strata of a release; see ``expected_error``.
 
     Returns
     -------
@@ -205,7 +213,7 @@ def epsilon_for(
     name = name_of(name)
     if measure not in PLANNED:
         raise InputError(f"measure must be one of {', '.join(PLANNED)}, not {measure!r}.")
-    place, band = Situation.of(n, public, region, unit, max_per_user), _sizes(sizes_m)
+    place, band = Situation.of(n, public, region, unit, max_per_user, by), _sizes(sizes_m)
     low, high = (
         bound / place.n * place.sensitivity for bound in plan_table()["ranges"]["n_epsilon"]
     )

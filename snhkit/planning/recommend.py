@@ -1,11 +1,13 @@
 """The recommendation of the method with the least expected error."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
-from snhkit.geometry import Points, Region
+from snhkit.geometry import By, Points, Region
+from snhkit.geometry.strata import STEPS
 from snhkit.markup import html_table
 from snhkit.methods import METHODS, title
 from snhkit.metrics import band_name
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Recommendation", "recommend"]
 
+_ONE_MAP = "one map"
+_MOSTLY_NOISE = 0.5  # the relative error from which fewer strata are recommended
 _CLOSE = 1.1  # errors that differ by a smaller factor may be in reverse order in another city
 
 
@@ -35,12 +39,16 @@ class Recommendation:
         The column of ``evidence`` by which methods were compared, such as "rel_error".
     evidence : DataFrame
         The table of ``expected_error`` for all methods, with the least error first.
+    split : mapping of str to float
+        If strata were given, the expected ``rel_error`` of the method for them, for fewer strata of
+        the same kind, and for "one map", by texts that ``By.parse`` and ``--by`` take.
     """
 
     method: str
     close: tuple[str, ...]
     measure: str
     evidence: "pd.DataFrame"
+    split: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def reason(self) -> str:
@@ -63,10 +71,27 @@ class Recommendation:
         last = self.evidence.iloc[-1]
         measured = plan_table()["provenance"]
         return (
-            f"{told} The largest error is {last[name]:.3g}, that of {title(last.method)}. All "
+            f"{told} The largest error is {last[name]:.3g}, that of {title(last.method)}. "
+            f"{self._cost_of_split}All "
             f"errors were measured on {measured['places']} public data sets, "
             f"{measured['date']}."
         )
+
+    @property
+    def _cost_of_split(self) -> str:
+        """What the strata cost in accuracy, and fewer strata if one has mostly noise."""
+        if not self.split:
+            return ""
+        (asked, error), *fewer = self.split.items()
+        whole = self.split[_ONE_MAP]
+        told = (
+            f"With strata by {asked}, {title(self.method)} has an expected rel_error of "
+            f"{error:.3g} in each of them; with one map of all records, {whole:.3g}. "
+        )
+        if error <= _MOSTLY_NOISE:
+            return told
+        name, better = next((each for each in fewer if each[1] <= _MOSTLY_NOISE), fewer[-1])
+        return f"{told}That is mostly noise: {name} would be better, with {better:.3g}. "
 
     def __repr__(self) -> str:
         return self.reason
@@ -87,6 +112,7 @@ def recommend(
     unit: str = "record",
     max_per_user: int | None = None,
     measure: str = "rel_error",
+    by: By | None = None,
 ) -> Recommendation:
     """Return the method with the least expected error, and the expected errors of all methods.
 
@@ -113,6 +139,10 @@ def recommend(
         The error to minimise: ``"rel_error"`` or ``"abs_error"``, the mean relative or absolute
         error of squares around records, or ``"abs_error_anywhere"``, the mean absolute error of
         squares anywhere in the region.
+    by : By, optional
+        The strata of a release, such as ``By.hour()``. The errors are then those of one stratum
+        that has its share of the n records. The reason says what the split costs, and names fewer
+        strata if counts in one stratum would be mostly noise.
 
     Returns
     -------
@@ -141,11 +171,26 @@ def recommend(
         for name in plan_table()["fits"]
         if not (METHODS[name].slow or METHODS[name].demonstration)
     ]
-    place = Situation.of(n, public, region, unit, max_per_user)
+    place = Situation.of(n, public, region, unit, max_per_user, by)
     evidence = known_errors(names, place, epsilon, sizes_m).sort_values(
         measure, kind="stable", ignore_index=True
     )
     errors = dict(zip(evidence["method"], evidence[measure], strict=True))
     best = str(evidence["method"].iloc[0])
     close = tuple(name for name, error in errors.items() if error <= _CLOSE * errors[best])
-    return Recommendation(best, close[1:], measure, evidence)
+    split: dict[str, float] = {}
+    for one in _coarser(by) if by else ():
+        there = Situation.of(n, public, region, unit, max_per_user, one)
+        table = known_errors([best], there, epsilon, sizes_m)
+        split[str(one) if one else _ONE_MAP] = float(table["rel_error"].iloc[0])
+    return Recommendation(best, close[1:], measure, evidence, split)
+
+
+def _coarser(by: By) -> Iterator[By | None]:
+    """Yield strata, fewer of the same kind and, at last, None for one map."""
+    yield by
+    if by.kind in ("hour", "weekday_hour"):
+        for step in STEPS:
+            if step > by.step:
+                yield getattr(By, by.kind)(step)
+    yield None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from snhkit.checks import whole
 from snhkit.errors import InputError
-from snhkit.geometry import Points, Region
+from snhkit.geometry import By, Points, Region
 from snhkit.metrics import SIZE_BANDS_M
 from snhkit.planning.crowding import crowding, sparsity
 from snhkit.privacy import Epsilon, PrivacyUnit, exact
@@ -50,12 +50,13 @@ class Situation:
         region: Region | None = None,
         unit: str = "record",
         max_per_user: int | None = None,
+        by: By | None = None,
     ) -> "Situation":
         """Return the public numbers for n records; the arguments are those of ``expected_error``.
 
         Numbers outside the measured range are replaced by the nearest in the range.
         """
-        n = whole("n", n, least=1, most=_MOST_RECORDS)
+        n = max(whole("n", n, least=1, most=_MOST_RECORDS) // (len(by) if by else 1), 1)
         sensitivity = PrivacyUnit(unit, max_per_user).sensitivity
         if public is not None and region is not None and public.region != region:
             raise InputError("public: the points lie in another region; read them with region.")

@@ -3,13 +3,14 @@
 import hashlib
 import hmac
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from snhkit.errors import InputError
 from snhkit.files import write_whole
 from snhkit.privacy.count_source import CountSource
 
-__all__ = ["fingerprint", "secret_key"]
+__all__ = ["fingerprint", "fingerprints", "key_path", "secret_key"]
 
 _KEY_BYTES = 32
 _DEPTH = 12  # counts of 2^12 by 2^12 squares are hashed
@@ -37,13 +38,26 @@ def secret_key(path: Path, *, create: bool) -> bytes:
     return key
 
 
-def fingerprint(records: CountSource, key: bytes) -> str:
-    """Return the HMAC-SHA-256 of the region and its 4,096 by 4,096 counts, in any order of records.
+def key_path(ledger: Path) -> Path:
+    """Return the path of the key of a ledger."""
+    return ledger.with_name(ledger.name + ".key")
 
-    Without the key, nobody can test a guess of the records against it.
+
+def fingerprint(records: CountSource, key: bytes) -> str:
+    """Return the fingerprint of records with one key; see ``fingerprints``."""
+    return fingerprints(records, [key])[0]
+
+
+def fingerprints(records: CountSource, keys: Iterable[bytes]) -> list[str]:
+    """Return the HMAC-SHA-256 of the region and its 4,096 by 4,096 counts, with each of some keys.
+
+    It does not depend on the order of records. Without the key, nobody can test a guess of the
+    records against it.
     """
     about = repr(sorted(records.region.to_dict().items())).encode()
-    code = hmac.new(key, about, hashlib.sha256)
+    codes = [hmac.new(key, about, hashlib.sha256) for key in keys]
     for numbers in records.squares(_DEPTH):
-        code.update(numbers.astype("<i8").tobytes())
-    return code.hexdigest()
+        data = numbers.astype("<i8").tobytes()
+        for code in codes:
+            code.update(data)
+    return [code.hexdigest() for code in codes]

@@ -3,7 +3,6 @@
 import os
 import weakref
 from collections.abc import Callable
-from pathlib import Path
 
 from snhkit.errors import InputError
 from snhkit.geometry import Points
@@ -13,26 +12,9 @@ from snhkit.privacy.ledger import Ledger
 from snhkit.privacy.stored_ledger import StoredLedger
 from snhkit.privacy.unit import PrivacyUnit
 
-__all__ = ["NO_BUDGET", "held", "ledger_of", "open_ledger"]
+__all__ = ["NO_BUDGET", "held", "open_ledger"]
 
 NO_BUDGET = "budget is missing; give the largest epsilon that all releases together may spend."
-
-
-def ledger_of(data: str | os.PathLike[str]) -> Path:
-    """Return FILE.ledger for a file or folder of records, or the one beside what a link leads to.
-
-    InputError is raised if both exist and differ.
-    """
-    given = Path(data) if Path(data).name else Path(data).resolve()
-    beside, there = (path.with_name(path.name + ".ledger") for path in (given, given.resolve()))
-    if not there.exists():
-        return beside
-    if beside.exists() and not beside.samefile(there):
-        raise InputError(
-            f"{given} leads to {given.resolve()}, and both have a ledger, {beside} and {there}. "
-            "The epsilons of both add up; name one of them as the ledger."
-        )
-    return beside if beside.exists() else there
 
 
 def held(points: Points) -> Callable[[], PointSource | None]:

@@ -11,9 +11,10 @@ from typing import Any
 from snhkit.errors import InputError, LedgerWarning
 from snhkit.privacy.budget import Budget, Epsilon
 from snhkit.privacy.count_source import CountSource
+from snhkit.privacy.data_ledgers import DataLedger, elsewhere, remember
 from snhkit.privacy.entry import Entry
 from snhkit.privacy.events import Opening, entry_event, replayed, torn_charge
-from snhkit.privacy.fingerprint import fingerprint, secret_key
+from snhkit.privacy.fingerprint import fingerprint, key_path, secret_key
 from snhkit.privacy.journal import Journal
 from snhkit.privacy.ledger import Ledger
 from snhkit.privacy.unit import PrivacyUnit
@@ -36,15 +37,18 @@ class StoredLedger(Ledger):
         unit: PrivacyUnit,
         budget: Budget | Epsilon | None = None,
     ) -> None:
+        given, path = path, Path(path)
         self._journal = Journal(path)
+        if budget is not None and not os.path.lexists(path):
+            _tell_other(path, given, records)
         self._written: tuple[Entry, ...] = ()  # the entries of complete lines
         self._tail, self._rest = b"", ()  # an incomplete last line, and the events it counts as
         with self._journal.locked() as events:
-            key = secret_key(_key_path(self._journal.path), create=not events)
+            key = secret_key(key_path(path), create=not events)
             told = fingerprint(records, key)
             if events:
-                found = Opening.of(events[0], self._journal.path)
-                _refuse_other(found, self._journal.path, told, unit, budget)
+                found = Opening.of(events[0], path)
+                _refuse_other(found, path, told, unit, budget)
                 budget = found.budget
             elif budget is None:
                 raise InputError(
@@ -57,6 +61,8 @@ class StoredLedger(Ledger):
             self._take(events[1:])
             if self._tail:
                 warnings.warn(_told(self._journal, self._rest), LedgerWarning, stacklevel=2)
+        if isinstance(given, DataLedger):
+            remember(path)
 
     @property
     def path(self) -> Path:
@@ -101,6 +107,19 @@ class StoredLedger(Ledger):
                 self._journal, events, self._written, self._budget, self._rho
             )
             self._tail = tail
+
+
+def _tell_other(path: Path, given: object, records: CountSource) -> None:
+    """Warn that the records of a new ledger have another; raise InputError if nobody named it."""
+    if (other := elsewhere(path, records)) is None:
+        return
+    told = f"these records already have a ledger, {other}. A second budget adds to the first"
+    if isinstance(given, DataLedger) and not given.named:
+        raise InputError(
+            f"{path}: {told}, so none was begun. Continue the first with --ledger {other}, or name "
+            "a new ledger if you want both."
+        )
+    warnings.warn(f"{path}: {told}: add both up yourself.", LedgerWarning, stacklevel=5)
 
 
 def _refuse_other(
@@ -200,7 +219,3 @@ def read_ledger(path: str | os.PathLike[str]) -> Ledger:
     if journal.tail:
         warnings.warn(_told(journal, rest), LedgerWarning, stacklevel=2)
     return ledger
-
-
-def _key_path(path: Path) -> Path:
-    return path.with_name(path.name + ".key")

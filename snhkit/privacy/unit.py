@@ -50,12 +50,15 @@ class PrivacyUnit:
         all datasets of one ledger must have the same word.
     n_public : bool
         Whether the number of records is public.
+    tz : str, optional
+        For windows of days, the time zone in which days begin, if it is known.
 
     Raises
     ------
     InputError
         If ``kind`` is not one of these words, if ``max_per_user`` is missing, not allowed or not a
-        whole number of at least 1, or if ``whose`` is not a short printable text.
+        whole number of at least 1, if ``whose`` or ``tz`` is not a short printable text, or if
+        ``tz`` is given without windows of days.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class PrivacyUnit:
     max_per_user: int | None = None
     whose: str = "person"
     n_public: bool = False
+    tz: str | None = None
 
     def __post_init__(self) -> None:
         kind, most = self.kind, self.max_per_user
@@ -86,13 +90,15 @@ class PrivacyUnit:
                     "of each person."
                 )
             object.__setattr__(self, "max_per_user", whole("max_per_user", most, least=1))
-        whose = self.whose
-        fits = isinstance(whose, str) and whose.strip() and whose.isprintable()
-        if not fits or len(whose) > _MAX_NAME:
+        if not _is_name(self.whose):
             raise InputError(
                 "the argument 'whose' must be a word such as 'household', of at most "
-                f"{_MAX_NAME} characters, "
-                f"not {whose!r}."
+                f"{_MAX_NAME} characters, not {self.whose!r}."
+            )
+        if self.tz is not None and (self.window_days is None or not _is_name(self.tz)):
+            raise InputError(
+                "tz, the zone of windows of days, must be a text such as 'Europe/Paris', not "
+                f"{str(self.tz)[:_MAX_NAME]!r}; other units have none."
             )
         if not isinstance(self.n_public, bool):
             raise InputError(f"n_public must be true or false, not {self.n_public!r}.")
@@ -100,7 +106,7 @@ class PrivacyUnit:
     @classmethod
     def restore(cls, values: Mapping[str, Any]) -> "PrivacyUnit":
         """Return the unit from values of ``to_dict`` in a file, after a check of the values."""
-        unknown = sorted(set(values) - {"kind", "max_per_user", "whose", "n_public"})
+        unknown = sorted(set(values) - {"kind", "max_per_user", "whose", "n_public", "tz"})
         if unknown or "kind" not in values:
             wrong = f"has an unknown key {unknown[0]!r}" if unknown else "has no 'kind'"
             raise InputError(f"the unit of privacy {wrong}.")
@@ -113,6 +119,7 @@ class PrivacyUnit:
             "max_per_user": self.max_per_user,
             "whose": self.whose,
             "n_public": self.n_public,
+            **({} if self.tz is None else {"tz": self.tz}),
         }
 
     @property
@@ -171,18 +178,21 @@ class PrivacyUnit:
         """Return whether two units define the same neighbouring datasets, so that costs add up.
 
         Adding or removing a person adds or removes all of their records, however many are kept. So
-        ``max_per_user`` must be the same only if n, the number of kept records, is public.
+        ``max_per_user`` must be the same only if n, the number of kept records, is public. A day in
+        one time zone overlaps two days in another, so ``tz`` must be the same.
         """
         if self.n_public:
             return self == other
-        return (self.kind, self.whose, False) == (other.kind, other.whose, other.n_public)
+        one = (self.kind, self.whose, False, self.tz)
+        return one == (other.kind, other.whose, other.n_public, other.tz)
 
     @property
     def _one(self) -> str:
         """The person, or the person in one window of days, in words."""
         windows = {None: "", 1: " in one day", 7: " in one week"}
         days = self.window_days
-        return f"one {self.whose}{windows.get(days, f' in {days} days')}"
+        zone = "" if self.tz is None else f" ({self.tz})"
+        return f"one {self.whose}{windows.get(days, f' in {days} days')}{zone}"
 
     def neighbours_epsilon(
         self, epsilon: Fraction, delta: Fraction = _NONE, rho: Fraction = _NONE
@@ -221,7 +231,8 @@ class PrivacyUnit:
             return points
         kept = kept_records(self.owners(points), points.xy, self.max_per_user, entropy.words(2))
         time = None if points.time is None else points.time[kept]
-        return Points(points.region, points.xy[kept], points.user[kept], time)  # pyright: ignore
+        user: Any = points.user
+        return Points(points.region, points.xy[kept], user[kept], time, points.tz)
 
     def owners(self, points: Points) -> NDArray[np.int64]:
         """Return the index, from 0, of each record's unit of privacy, shape (n,)."""
@@ -241,6 +252,12 @@ class PrivacyUnit:
             )
         pairs = np.stack([points.user, windows(points.day, days)], axis=1)
         return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _is_name(text: object) -> bool:
+    if not isinstance(text, str) or len(text) > _MAX_NAME:
+        return False
+    return bool(text.strip()) and text.isprintable()
 
 
 def _days(kind: object) -> int | None:

@@ -35,6 +35,10 @@ Queries: TypeAlias = Union[
 ]  # fmt: skip
 """Boxes, polygons, or labels of districts that the release counted one by one."""
 
+# Errors of strata are alike where records are spread unevenly inside cells, or where a method errs
+# in one direction. With this correlation, the intervals of sums hold about as often as those of one
+# map (``benchmarks/strata.py coverage``).
+_CORRELATION = 0.3
 _WHOLE = 1e-6  # a query consists of whole cells if the parts of cells add up to less than this
 
 
@@ -153,6 +157,8 @@ class Estimates:
     @cached_property
     def cells(self) -> NDArray[np.float64]:
         """The number of cells in each query, shape (q,); a part of a cell counts as a fraction."""
+        if self.strata:
+            return np.sum([each.cells for each in self.strata], axis=0)
         if isinstance(self.queries, RangeQueries):
             return cells_in_boxes(self.release.model, self.queries)
         _, boxes, share = self._cover
@@ -168,31 +174,46 @@ class Estimates:
         independent and of known distribution; elsewhere, from errors that were measured on public
         cities.
         """
+        return np.maximum(self._ends(level), 0)
+
+    def _ends(self, level: float) -> NDArray[np.float64]:
+        """Return the bounds before negative ones become 0, shape (q, 2)."""
         if self.strata:
-            return self._summed_bounds(level)
-        told = Counted(
-            self.count, self.variance, self.area_m2, self.cells, self.release.record_epsilon
-        )
-        found = usual_bounds(self.release.method, told, level)
+            found = self._summed_ends(level)
+        else:
+            told = Counted(
+                self.count, self.variance, self.area_m2, self.cells, self.release.record_epsilon
+            )
+            found = usual_bounds(self.release.method, told, level)
         rows = np.flatnonzero(self.exact)
         if rows.size:
-            one, gaussian = _raw_variance(self.release.model), bool(self.release.rho)
+            one, gaussian = self._one_variance or 0.0, bool(self.release.rho)
             found[rows] = exact_bounds(
-                self.count[rows], self.cells[rows], one or 0.0, level, gaussian=gaussian
+                self.count[rows], self.cells[rows], one, level, gaussian=gaussian
             )
         return found
 
-    def _summed_bounds(self, level: float) -> NDArray[np.float64]:
-        """Return bounds whose distances from the count add up in squares over strata."""
-        bounds = np.stack([each.bounds(level) for each in self.strata])
-        counts = np.stack([np.maximum(each.count, 0) for each in self.strata])
-        apart = np.sqrt(((bounds - counts[..., None]) ** 2).sum(axis=0))
-        return np.stack([np.maximum(self.count - apart[:, 0], 0), self.count + apart[:, 1]], axis=1)
+    def _summed_ends(self, level: float) -> NDArray[np.float64]:
+        """Return ends whose distances from the count are those of sums of correlated errors."""
+        ends = np.stack([each._ends(level) for each in self.strata])
+        counts = np.stack([each.count for each in self.strata])
+        apart = np.maximum((ends - counts[..., None]) * [-1, 1], 0)
+        own, common = (apart**2).sum(axis=0), apart.sum(axis=0) ** 2
+        summed = np.sqrt((1 - _CORRELATION) * own + _CORRELATION * common)
+        return self.count[:, None] + summed * [-1, 1]
+
+    @cached_property
+    def _one_variance(self) -> float | None:
+        """The variance of the noise in a cell, if cells have independent and equal noise."""
+        each = {part._one_variance for part in self.strata} or {_raw_variance(self.release.model)}
+        return each.pop() if len(each) == 1 else None
 
     @cached_property
     def exact(self) -> NDArray[np.bool_]:
         """Whether nothing but noise of a known distribution errs in each count, shape (q,)."""
-        one = _raw_variance(self.release.model)
+        one = self._one_variance
+        if self.strata:
+            return np.all([each.exact for each in self.strata], axis=0) & (one is not None)
         if one is None or (
             isinstance(self.queries, RangeQueries) and isinstance(self._parts, PolygonModel)
         ):

@@ -84,7 +84,8 @@ def bins_of(told: Counted) -> NDArray[np.int64]:
 def usual_bounds(method: str, told: Counted, level: float) -> NDArray[np.float64]:
     """Return bounds of true counts, shape (q, 2), from errors measured on public cities.
 
-    They are nan where the variance of the noise is unknown and the method was not measured.
+    They may be negative, and are nan where the variance of the noise is unknown and the method was
+    not measured.
     """
     if not 0.5 <= level <= 0.99:
         raise InputError(f"level must be from 0.5 to 0.99, not {level!r}.")
@@ -96,7 +97,7 @@ def usual_bounds(method: str, told: Counted, level: float) -> NDArray[np.float64
         low, high = LEVELS[above - 1], LEVELS[above]
         share = (probability - low) / (high - low)
         z = (1 - share) * quantiles[:, above - 1] + share * quantiles[:, above]
-        found.append(np.maximum(told.answers + z * unit, 0))
+        found.append(told.answers + z * unit)
     together = np.stack(found, axis=1)
     if method not in interval_table()["quantiles"]:
         together[np.isnan(told.variance)] = np.nan
@@ -114,11 +115,12 @@ def exact_bounds(
 ) -> NDArray[np.float64]:
     """Return bounds, shape (q, 2), of sums of whole ``cells`` from the distribution of noise alone.
 
-    ``variance`` is that of one cell's noise, independent discrete Laplace or ``gaussian``.
+    ``variance`` is that of one cell's noise, independent discrete Laplace or ``gaussian``. Bounds
+    may be negative.
     """
     counts, which = np.unique(np.rint(cells).astype(int), return_inverse=True)
     half = np.array([_half_width(int(k), variance, level, gaussian) for k in counts])[which]
-    return np.maximum(np.stack([answers - half, answers + half], axis=1), 0)
+    return np.stack([answers - half, answers + half], axis=1)
 
 
 @lru_cache(maxsize=4096)

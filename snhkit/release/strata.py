@@ -35,6 +35,7 @@ class StrataModel:
 
     by: By
     strata: tuple[Release, ...]
+    tz: str | None = None
 
     kind: ClassVar[str] = "strata"
 
@@ -67,7 +68,8 @@ class StrataModel:
 
     def remarks(self) -> dict[str, str]:
         """Return lines for the card of the release."""
-        return {"Strata": f"{self.by.name}: {', '.join(self.by.labels)}"}
+        zone = "" if self.tz is None else f" ({self.tz})"
+        return {"Strata": f"{self.by.name}{zone}: {', '.join(self.by.labels)}"}
 
     def arrays(self) -> dict[str, NDArray]:
         """Return the arrays of all strata; their names begin with the number of the stratum."""
@@ -80,7 +82,8 @@ class StrataModel:
     def settings(self) -> dict[str, Any]:
         """Return the strata, and the description of the release of each, as JSON values."""
         parts = [{"format": file.FORMAT, **part.description()} for part in self.strata]
-        return {"by": self.by.to_dict(), "strata": parts}
+        zone = {} if self.tz is None else {"tz": self.tz}
+        return {"by": self.by.to_dict(), **zone, "strata": parts}
 
     @classmethod
     def restore(
@@ -107,7 +110,10 @@ class StrataModel:
             parts.append(restored(description, named))
         if any(part.region != region for part in parts):
             raise InputError("all strata must have the region of the file.")
-        return cls(by, tuple(parts))
+        tz = settings.get("tz")
+        if not isinstance(tz, str | None):
+            raise InputError("the time zone of strata must be a text.")
+        return cls(by, tuple(parts), tz)
 
 
 def refuse_disagreeing(whole: Release) -> None:
@@ -169,8 +175,9 @@ class StratifiedRelease(Mapping[str, Release]):
 
     @classmethod
     def of(
-        cls, by: By, parts: Sequence[Release], unit: PrivacyUnit, n: int | None
-    ) -> "StratifiedRelease":
+        cls, by: By, parts: Sequence[Release], unit: PrivacyUnit, n: int | None,
+        tz: str | None = None,
+    ) -> "StratifiedRelease":  # fmt: skip
         """Return the releases of all strata as one object.
 
         Parameters
@@ -183,6 +190,8 @@ class StratifiedRelease(Mapping[str, Release]):
             The unit of privacy of all records together.
         n : int or None
             The number of all records, if it is public.
+        tz : str, optional
+            The time zone of strata by time, if it is known.
         """
         first, told = parts[0], [part.n for part in parts]
         known = [number for number in told if number is not None]
@@ -196,10 +205,15 @@ class StratifiedRelease(Mapping[str, Release]):
                 n=n if n is not None else sum(known) if len(known) == len(told) else None,
                 replayable=first.replayable,
                 spends=(spend,),
-                model=StrataModel(by, tuple(parts)),
+                model=StrataModel(by, tuple(parts), tz if by.times else None),
                 delta=first.delta,
             )
         )
+
+    @classmethod
+    def within(cls, release: Release) -> "StratifiedRelease | None":
+        """Return the releases of the strata of which a release is the sum; None if it is none."""
+        return cls(release) if isinstance(release.model, StrataModel) else None
 
     @property
     def _strata(self) -> StrataModel:

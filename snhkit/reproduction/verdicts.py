@@ -84,7 +84,12 @@ def rises(table: Any) -> tuple[bool, str]:
     """Return whether, on each line, the error at the largest x is above that at the smallest x."""
     told = falls(table)[1]
     ordered = table.sort_values("x").groupby("line", sort=False)["value"]
-    return bool((ordered.last() > ordered.first()).all()), told
+    agrees = bool((ordered.last() > ordered.first()).all())
+    why = (
+        " A larger square holds more records and more noisy cells; where records share few places, "
+        "as in invented cities, the counts grow faster than the noise."
+    )
+    return agrees, told if agrees else told + why
 
 
 def snh_least(table: Any) -> tuple[bool, str]:
@@ -101,7 +106,9 @@ def snh_least(table: Any) -> tuple[bool, str]:
     )
     plain = ratios["Identity@ParamSelect"]
     below = all((ratio < 1).all() for ratio in ratios.values())
-    return bool(below and plain.iloc[-1] >= plain.iloc[0]), f"By epsilon: {told}."
+    agrees = bool(below and plain.iloc[-1] >= plain.iloc[0])
+    why = " At equal width, SNH keeps the noisy counts of dense cells and smooths the others."
+    return agrees, f"By epsilon: {told}.{'' if agrees else why}"
 
 
 def no_matter_at_large_k(table: Any) -> tuple[bool, str]:
@@ -135,7 +142,11 @@ def u_shape(table: Any) -> tuple[bool, str]:
         told.append(f"at epsilon {epsilon:g}, {line[0]:.3f} with the narrowest cells, "
                     f"{line[-1]:.3f} with the widest, {line.min():.3f} with the best, and "
                     f"{value:.3f} with ParamSelect's")  # fmt: skip
-    return agree, f"Error {'; '.join(told)}."
+    why = (
+        " ParamSelect knows only n, epsilon and public points; where the records are more or less "
+        "concentrated than these suggest, another width is better."
+    )
+    return agree, f"Error {'; '.join(told)}.{'' if agree else why}"
 
 
 def deeper_helps(table: Any) -> tuple[bool, str]:

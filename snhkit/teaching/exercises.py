@@ -410,6 +410,16 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
     "09-guilty": _guilty,
     "09-neighbour": _neighbour,
     # 10. People over time
+    "10-free": lambda answer: choice(
+        answer,
+        "kinds",
+        "A trip has one kind, and a person has at most two trips in all three maps together.",
+        {
+            "running": "A trip at 8 o'clock is in the totals of all later hours as well: 16 maps.",
+            "daily": "A person keeps 2 trips each day, and is in the map of every day. The costs "
+            "of the days add up.",
+        },
+    ),
     "10-week": lambda answer: numbers(
         answer,
         [0.2, 1.4],

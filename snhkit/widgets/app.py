@@ -13,6 +13,7 @@ import traitlets
 
 from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_METHODS, DEFAULT_SIZES_M
 from snhkit.errors import InputError, SnhkitError
+from snhkit.geometry.strata import By
 from snhkit.methods import METHODS
 from snhkit.privacy import PrivacyUnit, exact, written
 from snhkit.viz.maps.maps import base_map
@@ -140,6 +141,7 @@ def state(
                 keys[one.title],
                 written(one.release.epsilon),
                 list(one.release.hyperparameters.get("sizes_m") or controls.sizes_m),
+                one.by and one.by.to_dict(),
             ]
             for one in session.built.values()
             if one.title in keys
@@ -183,8 +185,14 @@ def orders(session: Session, controls: Controls, earlier: dict[str, Any]) -> lis
     if not session.invented:
         return []
     return [
-        Order(session, (key,), float(exact(str(epsilon))), (float(sizes[0]), float(sizes[1])))
-        for key, epsilon, sizes in earlier["built"]
+        Order(
+            session,
+            (key,),
+            float(exact(str(epsilon))),
+            (float(sizes[0]), float(sizes[1])),
+            By.restore(by[0]) if any(by) else None,
+        )
+        for key, epsilon, sizes, *by in earlier["built"]
         if METHODS[key].lacks is None and not controls.ticks[key].disabled
     ]
 

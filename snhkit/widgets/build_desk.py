@@ -124,8 +124,9 @@ class BuildDesk(w.VBox):
             raise InputError("A build is running: wait until it ends, or cancel the build.")
         epsilon, sizes_m = float(self._controls.epsilon.value), self._controls.sizes_m
         session = self._session()
-        order = Order(session, chosen, epsilon, sizes_m)
-        repeated = {} if again else session.repeated(chosen, epsilon, sizes_m)
+        by = self._controls.by_chosen
+        order = Order(session, chosen, epsilon, sizes_m, by)
+        repeated = {} if again else session.repeated(chosen, epsilon, sizes_m, by)
         if repeated:
             price = written(exact(epsilon) * len(repeated))
             raise Repeated(

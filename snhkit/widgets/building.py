@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from snhkit.errors import InputError, SnhkitError
+from snhkit.geometry.strata import By
 from snhkit.privacy import written
 from snhkit.progress import Step, watched
 from snhkit.widgets import teaching
@@ -33,6 +34,7 @@ class Order:
     methods: Sequence[str]
     epsilon: float
     sizes_m: tuple[float, float]
+    by: By | None = None  # strata, all of which together cost epsilon
 
     def __post_init__(self) -> None:
         if not self.methods:
@@ -129,7 +131,7 @@ class Building:
         entries = len(ledger.entries)
         try:
             with watched(watch):
-                built = order.session.build(key, order.epsilon, order.sizes_m)
+                built = order.session.build(key, order.epsilon, order.sizes_m, order.by)
                 if order.session.invented and order.sizes_m[1] <= order.session.region.side_m:
                     teaching.prepare(order.session, order.sizes_m)
                 return built

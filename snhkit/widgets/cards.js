@@ -23,7 +23,33 @@ function snhkitCards(layers, cards, changed) {
       part(row, "snhkit-card-number", count);
       if (interval) part(row, "snhkit-card-interval", interval);
     }
+    for (const line of card.lines ?? []) {
+      const { name, colour, ends, top, said } = line, row = part(box, "snhkit-card-line");
+      row.append(drawn(line, `${short(name)}: ${said}`, colour));
+      for (const text of [ends[0], said, ends[1]]) part(row, "", text);
+      part(row, "snhkit-card-top", top);
+    }
     return box;
+  };
+  // The counts of strata, such as hours, as a line in the band of their intervals.
+  const drawn = ({ places, truth }, label, colour) => {
+    const create = (kind, fields) => {
+      const shape = L.SVG.create(kind);
+      for (const [key, value] of Object.entries(fields)) shape.setAttribute(key, value);
+      return shape;
+    };
+    const at = (y, k) => `${(100 * k) / (places.length - 1)},${40 * (1 - y)}`;
+    const high = places.map((place, k) => at(place[2], k)), low = places.map((place, k) => at(place[1], k));
+    const line = { fill: "none", "stroke-width": 2, "vector-effect": "non-scaling-stroke" };
+    const svg = create("svg", { viewBox: "0 0 100 40", preserveAspectRatio: "none", role: "img", "aria-label": label });
+    svg.append(
+      create("polygon", { points: [...high, ...low.reverse()].join(" "), fill: colour, "fill-opacity": 0.3 }),
+      create("polyline", { ...line, points: places.map((place, k) => at(place[0], k)).join(" "), stroke: colour }),
+    );
+    if (truth) {
+      svg.append(create("polyline", { ...line, points: truth.map(at).join(" "), stroke: "#1b1b1b", "stroke-dasharray": "3 3" }));
+    }
+    return svg;
   };
   const intoView = ({ tooltip, target }) => {  // a card must not be cut off by the edge of the map
     const card = tooltip.getElement(), map = target._map.getContainer().getBoundingClientRect();

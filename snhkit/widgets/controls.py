@@ -11,6 +11,7 @@ import traitlets
 
 from snhkit.data import CITIES
 from snhkit.defaults import DEFAULT_OWN_METHODS
+from snhkit.geometry.strata import By
 from snhkit.methods import METHODS, Method
 from snhkit.privacy import PrivacyUnit
 from snhkit.widgets.session import DISTRICTS, Session
@@ -96,6 +97,10 @@ class Controls(w.VBox):
         self.low = _side("Boxes of", "Smallest side, in metres, of boxes to be counted", low)
         self.high = _side("to", "Largest side, in metres, of boxes to be counted", high)
         self.sides_wrong = w.HTML()
+        self.by = _labelled(
+            w.Dropdown, "Maps", "One map, or a map for each hour or weekday, at one epsilon",
+            options=[("one", None), ("by hour", By.hour()), ("by weekday", By.weekday())],
+        )  # fmt: skip
         self.ticks = {key: _tick(method, ticked=key in methods) for key, method in METHODS.items()}
         self.ticks[DISTRICTS] = w.Checkbox(
             description="Districts directly (Tessellation)",
@@ -121,7 +126,7 @@ class Controls(w.VBox):
         super().__init__(
             [
                 _group("Records", *own, self.unit, self.most, self.settled, *truth),
-                _group("Privacy", self.epsilon, self.words, sides, self.sides_wrong),
+                _group("Privacy", self.epsilon, self.words, self.by, sides, self.sides_wrong),
                 _group("Methods", methods_box, w.HTML(_explained())),
             ]
         )
@@ -169,6 +174,11 @@ class Controls(w.VBox):
         return [key for key, tick in self.ticks.items() if tick.value and not tick.disabled]
 
     @property
+    def by_chosen(self) -> By | None:
+        """The strata in which a release is built; None for one map."""
+        return self.by.value  # pyright: ignore[reportReturnType]
+
+    @property
     def sizes_m(self) -> tuple[float, float]:
         """Smallest and largest side, in metres, of the boxes for which releases are prepared."""
         return float(self.low.value), float(self.high.value)
@@ -194,6 +204,9 @@ class Controls(w.VBox):
         self._propose(session)
         for choice in (self.city, self.n):
             choice.disabled = busy
+        self.by.layout.display = "" if session.has_times else "none"
+        if not session.has_times:
+            self.by.value = None
         for invented in (self.n, self.teaching):  # not used for real records
             invented.layout.display = "" if session.invented else "none"
 

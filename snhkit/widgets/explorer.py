@@ -26,6 +26,7 @@ from snhkit.widgets.open_panel import OpenPanel
 from snhkit.widgets.own_file import OwnFile
 from snhkit.widgets.plots import Plots
 from snhkit.widgets.session import Built, Session
+from snhkit.widgets.strata import StrataSlider
 from snhkit.widgets.tables import answers_table, cards, districts_table, ledger_panel
 from snhkit.widgets.verdict import best_first, built_line, verdict
 from snhkit.widgets.wording import message
@@ -65,6 +66,7 @@ class Explorer(w.VBox):
         # A visitor's browser can send messages to hidden widgets, so forbidden ones do not exist.
         self._opener = OpenPanel(self.map.outline, self.show_file) if opens_files else None
         self._layers = Layers(self._show_layers)
+        self._strata = StrataSlider(self._show_layers)
         self._export = ExportPanel(
             lambda: OnScreen.of(
                 self._session,
@@ -81,7 +83,7 @@ class Explorer(w.VBox):
             self._said,
             side=[controls, *(folded("Open a file of your own", o) for o in (self._opener,) if o)],
             desk=self._desk,
-            stage=[self._layers, self.map, self._entry],
+            stage=[self._layers, self.map, self._strata, self._entry],
             figures=[self._plots],
             below=[self._export],
         )
@@ -263,7 +265,8 @@ class Explorer(w.VBox):
             if not self._teaching:  # the truth goes at once, before anything is computed
                 self._said["verdict"].value = ""
             self._layers.offer(session, truth=self._teaching)
-            self._plots.offer(truth=self._teaching)
+            divided = any(one.by for one in session.built.values())
+            self._plots.offer(truth=self._teaching, strata=divided)
             self._show_answers()
             self._draw()
             self._show_layers()
@@ -287,7 +290,9 @@ class Explorer(w.VBox):
 
     def _show_layers(self) -> None:
         with self._lock:
-            self.map.layers = layers = self._layers.shown(self._session)
+            self._strata.offer(self._layers.by(self._session))
+            layers = self._layers.shown(self._session, self._strata.chosen)
+            self.map.layers = layers
             self._body.set_panes(len(layers))
 
     def _show_districts(self) -> None:
@@ -329,7 +334,8 @@ class Explorer(w.VBox):
             if self._teaching:
                 truth = np.zeros(0, int) if boxes is None else self._session.truth(boxes)
             answers = {} if boxes is None else self._session.answers(boxes)
-            self.map.cards = cards(boxes, answers, truth)
+            days = {} if boxes is None else self._session.days(boxes, truth=self._teaching)
+            self.map.cards = cards(boxes, answers, truth, days)
             self._said["table"].value = answers_table(
                 boxes,
                 answers,

@@ -18,6 +18,7 @@ from snhkit.experiment.code import code, from_files, from_synthetic_city
 from snhkit.geometry import RangeQueries
 from snhkit.release import Release
 from snhkit.release.estimates import estimates
+from snhkit.release.strata import StratifiedRelease
 from snhkit.viz.reports.answers_report import answers_html
 from snhkit.viz.reports.public_page import Imprint, public_html
 from snhkit.widgets.session import UNTITLED, Session
@@ -57,7 +58,9 @@ class OnScreen:
         if session.invented:
             published = from_synthetic_city(*place)
         else:
-            people = () if data.unit.kind == "record" else (("user", "user"),)
+            divided = any(one.by for one in session.built.values())
+            needed = {"user": data.unit.kind != "record", "time": divided}
+            people = [(role, role) for role, wanted in needed.items() if wanted]
             public = None if session.public is None else "public.csv"
             published = from_files(region, "records.csv", people, public)
         source = session.source or published
@@ -122,7 +125,7 @@ class OnScreen:
                 return f"{name}.snh", "application/octet-stream", made.to_bytes()
             if imprint is None:
                 raise InputError("A page needs a title: write what was counted, where and when.")
-            page = public_html(made, self.districts, imprint)
+            page = public_html(StratifiedRelease.within(made) or made, self.districts, imprint)
             return f"{name}.html", "text/html", page.encode()
         if kind == "report":
             ledger = self.dataset.ledger

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from snhkit.districts.districts import LocalDistricts
+from snhkit.geometry.strata import By
 from snhkit.methods import METHODS
 from snhkit.viz.maps.districts import coloured, outlines, scale_of
 from snhkit.viz.maps.surface import ColourScale, Surface, cell_outlines, surface_overlay
@@ -77,14 +78,26 @@ class Layers(w.HBox):
         """The selected value of each menu: a release's name, "Truth", "No picture" or "—"."""
         return [str(choice.value) for choice in self.choices]
 
-    def shown(self, session: Session) -> list[dict[str, Any]]:
-        """Return one layer per map, for ``DrawMap.layers``; all layers share one colour scale."""
+    def by(self, session: Session) -> By | None:
+        """Return the strata of the first map that has some; None if none has, or by district."""
+        if session.districts is not None and self.by_district.value:
+            return None
+        on_maps = (session.built[name].by for name in self.names if name in session.built)
+        return next((by for by in on_maps if by), None)
+
+    def shown(
+        self, session: Session, stratum: tuple[By, str] | None = None
+    ) -> list[dict[str, Any]]:
+        """Return one layer per map, for ``DrawMap.layers``; all layers share one colour scale.
+
+        With strata and the label of one of them, maps that have these strata show that one.
+        """
         names = [str(c.value) for k, c in enumerate(self.choices) if not k or c.value != NO_MAP]
         wanted = [name for name in names if name != NOTHING]
         if session.districts is not None and self.by_district.value:
             pictures = _in_districts(session, session.districts, wanted)
         else:
-            pictures = _in_cells(session, wanted)
+            pictures = _in_cells(session, wanted, stratum)
         layers = [self._outlined(session, name, pictures.get(name)) for name in names]
         with_legend = [layer["legend"] for layer in layers if "legend" in layer]
         for legend in with_legend[:-1]:  # the last legend shows the scale for all maps
@@ -104,10 +117,9 @@ class Layers(w.HBox):
 
 def _first_glance(session: Session, *, truth: bool) -> list[str]:
     """Return the names to show first, of the newest epsilon: a plain, a learned one, "Truth"."""
-    newest = [one.release.epsilon for one in session.built.values()][-1:]
-    titles = {
-        name: one.title for name, one in session.built.items() if one.release.epsilon in newest
-    }
+    kinds = {name: (one.release.epsilon, one.by) for name, one in session.built.items()}
+    newest = list(kinds.values())[-1:]
+    titles = {name: one.title for name, one in session.built.items() if kinds[name] in newest}
     plain = [name for name, title in titles.items() if title not in _LEARNED]
     learned = [name for wanted in _LEARNED for name, title in titles.items() if title == wanted]
     return [*plain[:1], *learned[:1], *([TRUTH] if truth and titles else [])]
@@ -116,15 +128,37 @@ def _first_glance(session: Session, *, truth: bool) -> list[str]:
 _cells = lru_cache(maxsize=8)(cell_outlines)
 
 
-def _in_cells(session: Session, names: list[str]) -> dict[str, dict[str, Any]]:
+def _in_cells(
+    session: Session, names: list[str], stratum: tuple[By, str] | None
+) -> dict[str, dict[str, Any]]:
     """Return a layer of coloured cells for each name; all layers share one colour scale."""
+    if stratum is not None:
+        return _in_stratum(session, names, *stratum)
     built = {name: one.surface for name, one in session.built.items()}
     true = {TRUTH: session.true_surface} if TRUTH in names else {}
     scale = ColourScale.shared((built or true).values())
     return {name: _picture((built | true)[name], scale, name) for name in names}
 
 
-@lru_cache(maxsize=32)
+def _in_stratum(
+    session: Session, names: list[str], by: By, label: str
+) -> dict[str, dict[str, Any]]:
+    """Return layers of one stratum; the scale is that of all strata, so that they compare."""
+    divided = {name: one.surfaces for name, one in session.built.items() if one.by == by}
+    scale = ColourScale.shared(each for one in divided.values() for each in one.values())
+    if TRUTH in names:
+        divided[TRUTH] = session.true_surfaces(by)
+    found = {}
+    for name in names:
+        if name in divided:
+            said = f"{name} · {label}"
+            found[name] = _picture(divided[name][label], scale, said)
+        else:
+            found[name] = _picture(session.built[name].surface, scale, f"{name} · all")
+    return found
+
+
+@lru_cache(maxsize=128)
 def _picture(surface: Surface, scale: ColourScale, title: str) -> dict[str, Any]:
     return surface_overlay(surface, scale, title)
 

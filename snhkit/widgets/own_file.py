@@ -17,7 +17,7 @@ from snhkit.experiment.code import from_files
 from snhkit.geometry import Region
 from snhkit.methods import title_of
 from snhkit.privacy import PrivacyUnit, exact
-from snhkit.privacy.open_ledger import ledger_of
+from snhkit.privacy.data_ledgers import ledger_of
 from snhkit.widgets.release_folder import ReleaseFolder
 from snhkit.widgets.session import UNTITLED, Session
 
@@ -100,7 +100,7 @@ class OwnFile:
     @property
     def account(self) -> Path:
         """The path of the ledger."""
-        return Path(self.ledger) if self.ledger else ledger_of(self.path)
+        return ledger_of(self.path, self.ledger).path
 
     @property
     def region(self) -> Region:
@@ -130,7 +130,7 @@ class OwnFile:
         budget: Fraction | None = None if self.budget is None else exact(self.budget)
         terms: dict[str, Any] = {
             "unit": self.unit.kind, "max_per_user": self.unit.max_per_user,
-            "n_public": self.n_public, "ledger": self.account,
+            "n_public": self.n_public, "ledger": ledger_of(self.path, self.ledger),
         }  # fmt: skip
         read: dict[str, Any] = dict(self.columns) | report
         if is_large(self.path):

@@ -12,11 +12,13 @@ from snhkit.geometry import RangeQueries
 from snhkit.viz.figures.curves import against_truth, count_bars, error_curves, theme_svg
 from snhkit.widgets import teaching
 from snhkit.widgets.session import Session
+from snhkit.widgets.strata import side_by_side
 
 __all__ = ["Plots"]
 
 _MOST_BOXES = 8
 _TABLE, _COUNTS, _SCATTER = "Table", "Counts in the boxes", "Released against true"
+_STRATA = "Side by side"
 _TOPS = {"All, logarithmic": None, "0 to 1,000": 1_000, "0 to 100": 100, "0 to 20": 20}
 _TAUGHT: dict[str, Callable[[Session, tuple[float, float]], Figure]] = {
     "Error against ε": lambda session, sizes_m: error_curves(
@@ -48,9 +50,13 @@ class Plots(w.VBox):
         super().__init__([self.choice, self.top, self.table, self.picture])
         self.add_class("snhkit-plots")
 
-    def offer(self, *, truth: bool) -> None:
-        """Offer all figures if true counts may be shown, else those without true counts."""
-        options = [_TABLE, _COUNTS, *((*_TAUGHT, _SCATTER) if truth else ())]
+    def offer(self, *, truth: bool, strata: bool = False) -> None:
+        """Offer the figures without true counts, and the others if these may be shown.
+
+        If there are ``strata``, small maps of them are offered.
+        """
+        divided = [_STRATA] if strata else []
+        options = [_TABLE, *divided, _COUNTS, *((*_TAUGHT, _SCATTER) if truth else ())]
         if list(self.choice.options) != options:
             before = self.choice.value
             self.choice.options = options
@@ -73,6 +79,9 @@ class Plots(w.VBox):
             return
         if not session.built:
             self.picture.value = _note("Build a release to draw the figure here.")
+        elif name == _STRATA:
+            newest = next(one for one in reversed(session.built.values()) if one.by)
+            self.picture.value = side_by_side(newest.surfaces, newest.name)
         elif name == _SCATTER and truth:
             figure = against_truth(teaching.scatter(session, sizes_m), self.top.value)
             self.picture.value = theme_svg(figure, name)

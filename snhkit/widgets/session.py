@@ -4,9 +4,9 @@ import json
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -18,18 +18,21 @@ from snhkit.builders import Tessellation
 from snhkit.builders.base import hyperparameters
 from snhkit.data import city, synthetic_points
 from snhkit.dataset import PrivateDataset
-from snhkit.defaults import DEFAULT_EPSILON
+from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_LEVEL
 from snhkit.districts.districts import LocalDistricts
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
+from snhkit.geometry.strata import By
 from snhkit.methods import METHODS, Method
 from snhkit.privacy import Epsilon, PrivacyUnit, exact, written
 from snhkit.release import Release
+from snhkit.release.estimates import Estimates
+from snhkit.release.strata import StratifiedRelease
 from snhkit.viz.maps import districts as district_maps
 from snhkit.viz.maps.surface import Surface, display_cell_m
 from snhkit.widgets.release_folder import ReleaseFolder
 
-__all__ = ["DISTRICTS", "UNTITLED", "Built", "Session", "owned", "synthetic"]
+__all__ = ["DISTRICTS", "UNTITLED", "Built", "Day", "Session", "owned", "synthetic"]
 
 DISTRICTS = "districts"
 """The key of the method that counts each of the session's districts directly, ``Tessellation``."""
@@ -42,7 +45,10 @@ _CELLS_A_SIDE = 640  # the most cells per side of the surfaces that maps show
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Built:
-    """A release with the released counts that the explorer shows."""
+    """A release with the released counts that the explorer shows.
+
+    If there are strata, ``release`` is their sum.
+    """
 
     title: str
     release: Release
@@ -50,11 +56,43 @@ class Built:
     districts: pd.DataFrame | None = None
     seconds: float | None = None  # None for a release that was read from a file
     name: str = ""  # title and epsilon, with a further word if another release has the same
+    surfaces: Mapping[str, Surface] = field(default_factory=dict)  # of strata, by their labels
 
     @property
     def stem(self) -> str:
-        """Title of the method and epsilon of the release, such as "UG, ε = 0.2"."""
-        return f"{self.title}, ε = {written(self.release.epsilon)}"
+        """Title of the method and epsilon of the release, such as "UG by hour, ε = 0.2"."""
+        divided = f" by {self.by.name.replace('_', ' and ')}" if self.by else ""
+        return f"{self.title}{divided}, ε = {written(self.release.epsilon)}"
+
+    @property
+    def strata(self) -> StratifiedRelease | None:
+        """The releases of the strata, such as hours; None if there are none."""
+        return StratifiedRelease.within(self.release)
+
+    @property
+    def by(self) -> By | None:
+        """The strata of the release; None if there are none."""
+        return self.strata.by if self.strata else None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Day:
+    """The counts of q boxes in s strata, such as hours, by one release."""
+
+    labels: Sequence[str]
+    told: NDArray[np.float64]  # count, low and high, shape (s, q, 3)
+    truth: NDArray[np.int64] | None  # true counts, shape (s, q), if the records are invented
+
+    @classmethod
+    def of(cls, built: Built, boxes: RangeQueries, records: Points | None) -> "Day":
+        """Return the counts by a release with strata, and the true ones if there are records."""
+        by = built.by
+        assert by is not None  # noqa: S101 - for type checkers
+        parts = Estimates.of(built.release, boxes).strata
+        told = [np.column_stack([part.count, part.bounds(DEFAULT_LEVEL)]) for part in parts]
+        own = [] if records is None else _true_strata(records, by)
+        truth = np.stack([exact_counts(part, boxes) for part in own]) if own else None
+        return cls(by.labels, np.stack(told), truth)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,6 +131,11 @@ class Session:
         """All releases by name, such as "UG, ε = 0.2"."""
         return {name: one.release for name, one in self.built.items()}
 
+    @cached_property
+    def has_times(self) -> bool:
+        """Whether maps by hour or weekday can be built."""
+        return self.dataset.has_times
+
     @property
     def units(self) -> list[str]:
         """The units of privacy that can be chosen now; empty after the first ledger entry."""
@@ -128,19 +171,22 @@ class Session:
         districts = self.districts.districts
         return Method("Tessellation", lambda sizes_m, cell_m: Tessellation(districts))
 
-    def build(self, key: str, epsilon: float, sizes_m: tuple[float, float]) -> Built:
+    def build(
+        self, key: str, epsilon: float, sizes_m: tuple[float, float], by: By | None = None
+    ) -> Built:
         """Build a release by the method ``key``, which spends epsilon; ``keep`` adds it."""
         started = time.perf_counter()
         builder = self.method(key).builder(sizes_m)
-        release = self.dataset.release(builder, epsilon=epsilon, public=self.public)
+        made = self.dataset.release(builder, epsilon=epsilon, public=self.public, by=by)
         seconds = time.perf_counter() - started
-        return self.shown(release, self.method(key).title, seconds)
+        return self.shown(made.total(), self.method(key).title, seconds)
 
     def shown(self, release: Release, title: str, seconds: float | None = None) -> Built:
         """Return a release as ``Built``, with the counts that the maps and tables show."""
         surface = Surface.drawn(release, display_cell_m(self.region, _CELLS_A_SIDE))
         built = Built(title, release, surface, self._of_districts(release), seconds)
-        return replace(built, name=built.stem)
+        surfaces = {label: Surface.drawn(one) for label, one in (built.strata or {}).items()}
+        return replace(built, name=built.stem, surfaces=surfaces)
 
     def _of_districts(self, release: Release) -> pd.DataFrame | None:
         if self.districts is None:
@@ -163,15 +209,20 @@ class Session:
             self.folder.keep(name, built.release)
 
     def repeated(
-        self, methods: Sequence[str], epsilon: float, sizes_m: tuple[float, float]
+        self,
+        methods: Sequence[str],
+        epsilon: float,
+        sizes_m: tuple[float, float],
+        by: By | None = None,
     ) -> dict[str, str]:
         """Return, for each method that has a release with these settings, that release's name."""
         found = {}
         for key in methods:
-            asked = (self.method(key).title, exact(epsilon), self._settings(key, sizes_m))
+            asked = (self.method(key).title, by, exact(epsilon), self._settings(key, sizes_m))
             for name, one in self.built.items():
                 told = {} if key == DISTRICTS else dict(one.release.hyperparameters)
-                if (one.title, one.release.epsilon, json.dumps(told, sort_keys=True)) == asked:
+                price, settings = one.release.epsilon, json.dumps(told, sort_keys=True)
+                if (one.title, one.by, price, settings) == asked:
                     found[key] = name
         return found
 
@@ -183,6 +234,14 @@ class Session:
     def answers(self, boxes: RangeQueries) -> dict[str, pd.DataFrame]:
         """Return the estimates for boxes by each release, under the release's name."""
         return {name: release.estimate(boxes) for name, release in self.releases.items()}
+
+    def days(self, boxes: RangeQueries, *, truth: bool) -> dict[str, "Day"]:
+        """Return the counts of boxes in each stratum, by each release that has strata."""
+        return {
+            name: Day.of(one, boxes, self.invented_records if truth else None)
+            for name, one in self.built.items()
+            if one.by
+        }
 
     @property
     def district_answers(self) -> dict[str, pd.DataFrame]:
@@ -200,6 +259,10 @@ class Session:
         grid = Grid.of_width(self.region, display_cell_m(self.region, _CELLS_A_SIDE))
         return Surface(grid, grid.count(self.invented_records).counts)
 
+    def true_surfaces(self, by: By) -> dict[str, Surface]:
+        """True counts of the cells that maps of strata show, under the labels of the strata."""
+        return _true_surfaces(self.invented_records, by)
+
     @cached_property
     def true_districts(self) -> NDArray[np.int64]:
         """True counts of q districts, shape (q,); raises InputError for records that are real."""
@@ -214,6 +277,19 @@ class Session:
         if self.records is None or not self.invented:
             raise InputError("True counts are available for invented records only.")
         return self.records
+
+
+@lru_cache(maxsize=4)
+def _true_strata(records: Points, by: By) -> list[Points]:
+    number = by.of_points(records)
+    return [Points(records.region, records.xy[number == k]) for k in range(len(by))]
+
+
+@lru_cache(maxsize=4)
+def _true_surfaces(records: Points, by: By) -> dict[str, Surface]:
+    grid = Grid.of_width(records.region, display_cell_m(records.region))
+    counts = (grid.count(part).counts for part in _true_strata(records, by))
+    return {label: Surface(grid, each) for label, each in zip(by.labels, counts, strict=True)}
 
 
 def synthetic(key: str, n: int, budget: Epsilon | None, unit: PrivacyUnit) -> Session:

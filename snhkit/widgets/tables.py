@@ -14,6 +14,7 @@ from snhkit.geometry import RangeQueries
 from snhkit.markup import Cell, html_table
 from snhkit.privacy import Entry, Ledger, PrivacyUnit, written
 from snhkit.viz.figures.style import method_styles
+from snhkit.widgets.session import Day
 
 __all__ = ["answers_table", "cards", "districts_table", "ledger_panel"]
 
@@ -44,11 +45,13 @@ def cards(
     boxes: RangeQueries | None,
     columns: Mapping[str, pd.DataFrame],
     truth: NDArray | None = None,
+    days: Mapping[str, Day] | None = None,
 ) -> list[dict[str, Any]]:
     """Return the card of each box, which the map shows at the box, as JSON values.
 
     A row has a release's name, count and interval as texts, its colour, and the places of count and
-    interval on the common scale, from 0 to 1; ``true`` is the place of the true count.
+    interval on the common scale, from 0 to 1; ``true`` is the place of the true count. ``days`` are
+    the counts in strata by the names of releases; a card has a line of each of them.
     """
     if boxes is None or not columns:
         return []
@@ -72,8 +75,27 @@ def cards(
         }
         if truth is not None:
             card |= {"truth": f"{truth[k]:,}", "true": round(true / top, 4)}
-        made.append(card)
+        lines = [
+            {"name": name, "colour": styles[name].colour, **_line(day, k)}
+            for name, day in (days or {}).items()
+        ]
+        made.append(card | ({"lines": lines} if lines else {}))
     return made
+
+
+def _line(day: Day, k: int) -> dict[str, Any]:
+    """Return the counts of box k in each stratum as places on a scale from 0 to 1."""
+    told = day.told[:, k]
+    ends = np.where(np.isfinite(told), told, told[:, :1])
+    truth = np.zeros(0) if day.truth is None else day.truth[:, k]
+    top, most = max(1.0, ends.max(), truth.max(initial=0)), int(told[:, 0].argmax())
+    line = {
+        "places": np.clip(ends / top, 0, 1).round(4).tolist(),
+        "ends": [day.labels[0], day.labels[-1]],
+        "top": f"{top:,.0f}",
+        "said": f"most in {day.labels[most]}: {told[most, 0]:,.0f}",
+    }
+    return line if day.truth is None else line | {"truth": (truth / top).round(4).tolist()}
 
 
 def districts_table(

@@ -124,6 +124,8 @@ def _expected_of(
     session: Session, one: Built, band: tuple[float, float]
 ) -> tuple[float, float, float, float] | None:
     """Return the expected relative error, its bounds, and the error in records; None if unknown."""
+    if one.by:  # the table of expected errors is of one map
+        return None
     whole = session.region.side_m
     everything = RangeQueries(session.region, [0], [0], [whole], [whole])
     # n is public or noisy. If it is None, the released count of the whole region takes its place.

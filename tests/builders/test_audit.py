@@ -46,6 +46,20 @@ def test_no_more_than_promised(name):
     assert not found.refuted, found
 
 
+@pytest.mark.parametrize("name", quick_first(n for n in METHODS if n != "DP-SGD"))
+def test_strata_together_cost_no_more_than_one(name):
+    """A record moves to another stratum, and a person has records in both."""
+    found = audited(name, "record, n public, by hour", ["another hour"], 1, 200)
+    assert not found.refuted, found
+    found = audited(name, "user, n bought, by hour", ["two hours"], 1, 200)
+    assert not found.refuted, found
+
+
+def test_strata_with_a_third_of_the_noise_would_be_caught():
+    for terms, pair in (("record, n public", "another hour"), ("user, n bought", "two hours")):
+        assert audited("Identity", f"{terms}, by hour", [pair], 1, 400, built_for=3).refuted
+
+
 @pytest.mark.parametrize("name", quick_first(WHOLE))
 def test_a_third_of_the_noise_would_be_caught(name):
     """The release is built for epsilon 3, while epsilon 1 is claimed."""

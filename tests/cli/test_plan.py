@@ -45,3 +45,13 @@ def test_the_unit_of_privacy():
     rows = [line for line in told.splitlines() if line.startswith("Identity")]
     alone = run("--n", 50_000, "--epsilon", "0.1").splitlines()
     assert rows == [line for line in alone if line.startswith("Identity")]
+
+
+def test_the_price_of_strata():
+    told = " ".join(run("--n", 240_000, "--by", "hour", "--methods", "ug").split())
+    assert "in each stratum by hour" in told
+    assert "With strata by hour" in told
+    assert "with one map of all records" in told
+    alone = " ".join(run("--n", 10_000, "--methods", "ug").split())
+    row = alone.partition("UG")[2].split()[:5]
+    assert told.partition("UG")[2].split()[:5] == row

@@ -81,6 +81,7 @@ def test_gaussian_noise_needs_a_budget_with_a_delta(run, trips):
     code, _, told = run(*words, "--budget", "1", "--ledger", "pure.ledger", "--out", "x.snh")
     assert code == 2
     assert "--budget 1 --budget-delta 1e-6. Nothing was spent." in " ".join(told.split())
+    Path("pure.ledger").unlink()
     code, told, owner = run(*words, "--budget", "1", "--budget-delta", "1e-6", "--out", "x.snh")
     assert code == 0
     assert "delta = 0.000001 (zCDP with rho = 0.00664152435)" in " ".join(told.split())

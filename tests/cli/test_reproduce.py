@@ -34,7 +34,8 @@ def test_an_owners_file_is_measured_and_the_page_warns(command, tmp_path):
     _, out = command("--data", str(file), *where, "--figure", "query-size")
     page = (out / "reproduction.md").read_text()
     assert OWNER_ONLY in page
-    assert "| taxis.csv | UG |" in page
+    assert "figures/reproduction_query-size.csv" in page
+    assert "\ntaxis.csv,UG," in (out / "figures" / "reproduction_query-size.csv").read_text()
     assert "Veraset" not in page
     assert (out / "figures" / "reproduction_query-size.png").is_file()
     assert "figures/reproduction_query-size.png" in page

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from snhkit import Region, load
 from snhkit.cli.main import app
 from snhkit.data.sources import files
+from snhkit.errors import LedgerWarning
 
 CITY = Region.around(lat=37.76, lon=-122.43, side_m=10_000)
 WHERE = ["--center", "37.76,-122.43", "--side-km", "10", "--method", "ug", "--epsilon", "0.5"]
@@ -84,7 +85,8 @@ def test_times_and_users_are_options(frame, tmp_path):
     users = ["--user", "person", "--max-per-user", "1", "--spill", str(tmp_path)]
     other = tmp_path / "other"
     other.mkdir()
-    kept = release(tmp_path / "a.csv", other, *window, *users)
+    with pytest.warns(LedgerWarning, match=r"already have a ledger, .*out\.ledger"):
+        kept = release(tmp_path / "a.csv", other, *window, *users)
     assert kept.n == frame.person[wanted].nunique()
     assert kept.unit.max_per_user == 1
 

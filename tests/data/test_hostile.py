@@ -45,6 +45,8 @@ VRT = b"<OGRVRTDataSource><OGRVRTLayer name='a'><SrcDataSource>a.csv</SrcDataSou
 FILES = {
     "empty.csv": (b"", "file is empty"),
     "only_header.csv": (b"lat,lon\n", "there are no rows"),
+    "blank.csv": (b"\nlat,lon\n" + ROW, "its first row is empty"),
+    "binary.csv": (b"PAR1\x15\x04\x15P\n", "its first row is not text"),
     "headless.csv": (ROW * 3, "add a first row such as lat,lon"),
     "wide.csv": (b"a," * 50_000 + b"\n" + ROW, "50,001 columns; at most 10,000"),
     "wider.csv": (b"a," * 2_000_000, "first row is longer"),

@@ -32,6 +32,22 @@ def test_points_in_wkb_without_metadata_are_read_with_point(tmp_path):
     assert "row 1: latitude is missing" in str(told[0])
 
 
+def test_points_as_databases_write_them_are_read_and_others_are_quoted(tmp_path):
+    hexadecimal = struct.pack("<BIIdd", 1, 0x20000001, 4326, 2.35, 48.86).hex().upper()
+    for points in ([hexadecimal, None], ["SRID=4326;POINT (2.35 48.86)", "SRID=2154;POINT (6 7)"]):
+        frame = pd.DataFrame({"at": points})
+        frame.to_csv(tmp_path / "a.csv", index=False)
+        for source in (frame, tmp_path / "a.csv"):
+            told: list[ReadReport] = []
+            assert len(read_points(source, CITY, point="at", report=told.append)) == 1
+            assert told[0].unusable == 1
+    assert "row 3: point 'SRID=2154;POINT (6 7)' is not a position" in str(told[0])
+
+
+def test_what_is_no_frame_is_not_called_incomplete():
+    assert "could not be read as a frame" in message(pd.Series([1, 2]))
+
+
 @pytest.mark.parametrize("sep", [";", ",", "\t"])
 def test_a_line_that_names_the_delimiter_is_no_header(sep, tmp_path):
     rows = [["name", "lat", "lon"], ["a,b;c", "48.86", "2.35"], ["x", "none", "2.35"]]

@@ -133,3 +133,13 @@ def test_districts_are_read_from_a_file_whose_name_is_to_be_filled_in(data, tmp_
 def test_a_method_that_snhkit_does_not_have_is_named(data, release):
     with pytest.raises(InputError, match="Mine is not a method of snhkit"):
         code("", data, {"A": replace(release, method="Mine")}, [])
+
+
+def test_the_program_of_strata_names_them(capsys):
+    records = snh.synthetic_points("fargo", 500)
+    data = snh.PrivateDataset(records, budget=3, unit="record", n_public=True)
+    by = snh.By.hour(12)
+    made = data.release(snh.Identity(1_000), epsilon=1, by=by).total()
+    program = code(from_synthetic_city("fargo", 500), data, {"A": made}, [data.region.bounds])
+    assert run(program)["releases"]["A"].by == by
+    assert "[2 rows" in capsys.readouterr().out

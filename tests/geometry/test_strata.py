@@ -73,3 +73,8 @@ def test_points_without_what_divides_them_are_refused():
         By.hour().of_points(points)
     with pytest.raises(InputError, match=r"PrivateDataset\.scan"):
         By.column("kind", ["a", "b"]).of_points(points)
+
+
+@pytest.mark.parametrize("text", ["hour", "hour:6", "weekday", "weekday_hour:12", "kind=a,b"])
+def test_strata_are_written_as_they_are_read(text):
+    assert str(By.parse(text)) == text

@@ -238,3 +238,24 @@ def test_a_builder_with_its_defaults_is_its_short_name():
     assert snh.epsilon_for(snh.UniformGrid(), 0.5, n=200_000) == wanted
     with pytest.raises(InputError, match=r"Identity\(cell_m=30\) is no method with its usual"):
         snh.expected_error(snh.Identity(cell_m=30), n=200_000, epsilon=0.2)
+
+
+def test_a_stratum_has_its_share_of_the_records_and_the_split_has_a_price():
+    by = snh.By.hour()
+    divided = snh.expected_error("identity", n=240_000, epsilon=0.2, by=by)
+    assert divided.equals(snh.expected_error("identity", n=10_000, epsilon=0.2))
+    asked = {"epsilon": 0.2, "sizes_m": (25, 100)}
+    assert snh.epsilon_for("ug", 0.5, n=70_000, by=snh.By.weekday()) == snh.epsilon_for(
+        "ug", 0.5, n=10_000
+    )
+    found = snh.recommend(24_000, by=by, **asked)
+    assert found.evidence.equals(snh.recommend(1_000, **asked).evidence)
+    steps = [f"hour:{step}" for step in (2, 3, 4, 6, 8, 12)]
+    assert list(found.split) == ["hour", *steps, "one map"]
+    assert sorted(found.split.values(), reverse=True) == list(found.split.values())
+    name, error = next(each for each in found.split.items() if each[1] <= 0.5)
+    assert f"mostly noise: {name} would be better, with {error:.3g}" in found.reason
+    rich = snh.recommend(24_000_000, by=by, **asked).reason
+    assert "With strata by hour" in rich
+    assert "mostly noise" not in rich
+    assert "strata" not in snh.recommend(24_000, **asked).reason

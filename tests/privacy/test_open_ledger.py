@@ -13,7 +13,6 @@ from snhkit.dataset import PrivateDataset
 from snhkit.errors import BudgetExceeded, InputError
 from snhkit.geometry import Points
 from snhkit.privacy import Budget, Ledger, PrivacyUnit
-from snhkit.privacy.open_ledger import ledger_of
 
 
 def dataset(records, budget=None, **changes):
@@ -124,17 +123,3 @@ def test_where_n_is_public_that_number_may_not_differ(records, stored, tmp_path)
     with pytest.raises(InputError, match="replaced by as many others"):
         dataset(records, **terms, max_per_user=8, ledger=one.ledger)
     assert "at most 3" in repr(one.ledger)
-
-
-def test_a_linked_file_has_one_ledger(tmp_path):
-    (tmp_path / "store").mkdir()
-    real, link = tmp_path / "store" / "v3.csv", tmp_path / "trips.csv"
-    real.touch()
-    link.symlink_to(real)
-    beside, there = tmp_path / "trips.csv.ledger", tmp_path / "store" / "v3.csv.ledger"
-    assert ledger_of(link) == beside
-    there.touch()
-    assert ledger_of(link) == ledger_of(str(real)) == there
-    beside.touch()
-    with pytest.raises(InputError, match="both have a ledger"):
-        ledger_of(link)

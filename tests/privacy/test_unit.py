@@ -191,6 +191,18 @@ class TestWindows:
         assert (users[at] == kept.user).all()
         assert (days[at] == kept.day).all()
 
+    def test_days_of_two_zones_are_not_the_same_neighbours(self):
+        """A day in Tokyo overlaps two days in Paris, so costs do not add up."""
+        for public in (False, True):
+            paris, tokyo, unknown = (
+                PrivacyUnit("user-day", 2, n_public=public, tz=tz)
+                for tz in ("Europe/Paris", "Asia/Tokyo", None)
+            )
+            assert PrivacyUnit.restore(paris.to_dict()).has_neighbours_of(paris)
+            assert not paris.has_neighbours_of(tokyo)
+            assert not unknown.has_neighbours_of(paris)
+        assert unknown.to_dict().keys() == {"kind", "max_per_user", "whose", "n_public"}
+
     def test_days_must_be_known(self):
         points = Points(CITY, [[1, 1]], user=[1])
         with pytest.raises(InputError, match=r"time column \(time='COLUMN'\).*unit='user'"):
@@ -207,6 +219,8 @@ class TestWindows:
         {"kind": "user", "max_per_user": 1, "whose": "x" * 41, "n_public": False},
         {"kind": "user", "max_per_user": 1, "whose": 3, "n_public": False},
         {"kind": ["user"], "max_per_user": 1, "whose": "person", "n_public": False},
+        {"kind": "user", "max_per_user": 1, "tz": "Asia/Tokyo"},
+        {"kind": "user-day", "max_per_user": 1, "tz": "\x1b[2J"},
         {"kind": "user-" + "9" * 6 + "-days", "max_per_user": 1, "whose": "p", "n_public": False},
     ],
 )

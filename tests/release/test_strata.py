@@ -13,6 +13,7 @@ from safetensors.numpy import load, save
 import snhkit as snh
 from snhkit.errors import BudgetExceeded, InputError, ReleaseFileError
 from snhkit.privacy.strata import in_strata
+from snhkit.release.intervals import exact_bounds
 
 CITY = snh.Region.around(lat=37.76, lon=-122.43, side_m=2_000)
 N = 4_000
@@ -201,3 +202,20 @@ def test_a_plan_for_strata_is_that_of_fewer_records(data):
     few = data.plan(epsilon=1, n=1_000).evidence["rel_error"]
     day = data.plan(epsilon=1, n=4_000, by=snh.By.hour(6)).evidence["rel_error"]
     assert few.tolist() == day.tolist()
+
+
+def test_an_exact_sum_has_the_interval_of_its_noise_and_others_are_wider_than_their_parts(day):
+    whole = snh.Identity(500)
+    data = snh.PrivateDataset(records(), budget=100, unit="record")
+    made = data.release(whole, epsilon=1, by=snh.By.hour(6), seed=1).total()
+    cells = snh.geometry.Grid(CITY, 4).boxes()
+    found = made.estimate(cells)
+    half = exact_bounds(np.zeros(1), np.array([4.0]), 2 / (2 * np.cosh(1) - 2), 0.9, gaussian=False)
+    wide = found["high"] - found["count"]
+    np.testing.assert_allclose(wide, half[0, 1])
+    parts = day.estimate(BOXES[1:])  # parts of cells, which noise alone does not explain
+    apart = (parts["high"] - parts["count"]).to_numpy().reshape(len(day), -1)
+    total = day.total().estimate(BOXES[1:])
+    above = (total["high"] - total["count"]).to_numpy()
+    assert (np.sqrt((apart**2).sum(axis=0)) < above).all()
+    assert (above < apart.sum(axis=0)).all()

@@ -139,3 +139,23 @@ def test_costs_are_bars_of_three_panels():
     heights = [bar.get_height() for axis in drawn.axes for bar in axis.patches
                if isinstance(bar, Rectangle)]  # fmt: skip
     assert heights == [1, 2, 3]
+
+
+def test_a_no_says_why():
+    down = [("epsilon 0.2", 1, 0.3), ("epsilon 0.2", 2, 0.1)]
+    equal = [(line, 1, 0.3) for line in ("SNH", "Identity@ParamSelect", "PGM@ParamSelect")]
+    far = table(*down, ("ParamSelect, epsilon 0.2", 1, 0.3)).assign(epsilon=0.2)
+    for judge, points, why in (
+        (verdicts.rises, table(*down), "the counts grow faster than the noise"),
+        (verdicts.snh_least, table(*equal), "At equal width"),
+        (verdicts.u_shape, far, "ParamSelect knows only n"),
+        (verdicts.deeper_helps, table(*down), "few steps"),
+        (
+            verdicts.more_networks_help,
+            table(*down[::-1], ("B", 1, 1), ("B", 2, 2)),
+            "share one map",
+        ),
+    ):
+        agrees, told = judge(points)
+        assert not agrees
+        assert why in told

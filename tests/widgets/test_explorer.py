@@ -9,7 +9,7 @@ import pytest
 from snhkit.data import synthetic_points
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import BudgetExceeded, InputError
-from snhkit.geometry import Points, RangeQueries, exact_counts
+from snhkit.geometry import By, Points, RangeQueries, exact_counts
 from snhkit.methods import METHODS
 from snhkit.privacy import Budget, PrivacyUnit
 from snhkit.widgets import session
@@ -241,7 +241,7 @@ def test_boxes_can_be_typed_and_removed(fargo):
 
 
 def test_a_broken_method_says_its_kind_and_nothing_of_the_data(fargo, monkeypatch, caplog):
-    def broken(self, key, epsilon, sizes_m):
+    def broken(self, key, epsilon, sizes_m, by):
         raise ZeroDivisionError("row 17 is at 46.87654")
 
     monkeypatch.setattr(session.Session, "build", broken)
@@ -556,3 +556,49 @@ def test_the_truth_goes_before_anything_is_computed(fargo, monkeypatch):
     monkeypatch.setattr("snhkit.widgets.explorer.verdict", slow)
     fargo._controls.teaching.value = False
     assert seen[-1] == (False, False, False)
+
+
+def test_maps_by_hour_are_built_at_one_epsilon_and_chosen_by_a_slider(fargo):
+    slider, hour = fargo._strata, By.hour()
+    assert slider.labels == []
+    find(fargo, ipywidgets.Dropdown, "Maps").value = hour
+    fargo.build("ug")
+    name = "UG by hour, ε = 0.2"
+    assert fargo.dataset.ledger.spent == Fraction(2, 10)
+    assert slider.labels == ["all", *hour.labels]
+    assert shown(fargo) == [name, "Truth"]
+    slider.value = 9
+    assert shown(fargo) == [f"{name} · 08", "Truth · 08"]
+    fargo.map.boxes = [BOX]
+    ((line,),) = (card["lines"] for card in fargo.map.cards)
+    counts = fargo._session.built[name].strata.estimate(fargo.boxes)["count"].to_numpy()
+    places = np.array(line["places"])
+    assert places[:, 0] / places[:, 0].max() == pytest.approx(counts / counts.max(), abs=0.01)
+    in_box = RangeQueries.from_degrees(PLACES.region, *BOX)
+    at_eight = hour.of_points(records := fargo._session.records) == 8
+    true = exact_counts(Points(records.region, records.xy[at_eight]), in_box)[0]
+    total = exact_counts(records, in_box)[0]
+    truth = np.array(line["truth"])
+    assert truth[8] / truth.sum() == pytest.approx(true / total, abs=0.01)
+    with pytest.raises(InputError, match="built already"):
+        fargo.build("ug")
+    find(fargo, ipywidgets.Dropdown, "Maps").value = None
+    fargo.build("ug")  # one map is another release
+    assert shown(fargo) == ["UG, ε = 0.2", "Truth"]
+    assert slider.labels == []
+
+
+def test_records_without_times_are_not_divided(owned):
+    choice = find(owned, ipywidgets.Dropdown, "Maps")
+    assert choice.layout.display == "none"
+
+
+def test_the_truth_of_strata_is_of_invented_records_only():
+    points = synthetic_points("fargo", 2_000)
+    mine = explore(points, budget=1, methods=["identity"])
+    mine._controls.by.value = By.weekday()
+    mine.build()
+    mine.map.boxes = [BOX]
+    assert "truth" not in mine.map.cards[0]["lines"][0]
+    with pytest.raises(InputError, match="invented records only"):
+        mine._session.true_surfaces(By.weekday())

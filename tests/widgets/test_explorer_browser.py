@@ -28,7 +28,8 @@ print(_json.dumps({
     "boxes": NAME.map.boxes,
     "counts": {name: told["count"].tolist() for name, told in _answers.items()},
     "bounds": {name: told[["low", "high"]].to_numpy().tolist() for name, told in _answers.items()},
-    "truth": [] if _boxes is None else NAME._session.truth(_boxes).tolist(),
+    "truth": NAME._session.truth(_boxes).tolist()
+    if NAME._session.invented and _boxes is not None else [],
     "spent": str(NAME.dataset.ledger.spent),
 }))
 """
@@ -354,3 +355,84 @@ def test_notebook_7_shows_the_same(lab, two, window, ask):
     typed.press("Enter")
     page.wait_rows(1)
     assert len(agrees(page, ask)["boxes"]) == 1
+
+
+TRIPS = """
+import numpy as np
+import pandas as pd
+import snhkit as snh
+
+city = snh.Region.around(lat=46.877, lon=-96.789, side_m=12_000)
+rng = np.random.default_rng(1)
+lat, lon = city.to_latlon(rng.normal(6_000, 900, (4_000, 2)).clip(0, 11_999))
+hour = np.where(rng.random(4_000) < 0.7, 8, rng.integers(0, 24, 4_000))
+started = pd.Timestamp("2026-03-02") + pd.to_timedelta(hour * 60 + 30, unit="min")
+table = pd.DataFrame({"lat": lat, "lon": lon, "rider": rng.integers(0, 2_000, 4_000),
+                      "started": started})
+trips = snh.PrivateDataset.scan(table, city, 1, unit="user", max_per_user=2, user="rider",
+                                time="started")
+first = snh.explore(trips, title="Trips", methods=["identity"])
+first
+"""
+
+
+def test_the_trips_of_an_analyst_by_hour(lab, window, ask, tmp_path):
+    cell = nbformat.v4.new_code_cell(TRIPS.strip())
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    book = nbformat.v4.new_notebook(cells=[cell], metadata=kernel)
+    nbformat.write(book, lab.folder / "trips.ipynb")
+    window.goto(lab.url("trips.ipynb"), timeout=90_000)
+    run_all(window)
+    page = Page(window)
+    page.explorer.scroll_into_view_if_needed()
+    page.choose("Maps", "by hour")
+    page.button("Build").press("Enter")
+    page.explorer.locator(".snhkit-built", has_text="left 0.8").wait_for(timeout=60_000)
+    name = "Identity by hour, ε = 0.2"
+    assert page.titles() == [name]
+    agrees(page, ask)
+
+    slider = page.explorer.get_by_role("slider", name="hour")
+    (whole,) = page.pictures()
+    slider.fill("9")  # of "all", 00, 01, ...
+    page.frame.locator(".snhkit-legend-title", has_text=f"{name} · 08").wait_for()
+    assert page.pictures() != [whole]
+    slider.press("ArrowRight")
+    page.frame.locator(".snhkit-legend-title", has_text=f"{name} · 09").wait_for()
+    page.button("Play").press("Enter")
+    page.frame.locator(".snhkit-legend-title", has_text=f"{name} · 11").wait_for()
+    page.button("Pause").press("Enter")
+    chosen = page.explorer.locator(".snhkit-frames output").inner_text().removeprefix("hour ")
+    page.frame.locator(".snhkit-legend-title", has_text=f"{name} · {chosen}").wait_for()
+
+    page.button("Clear").press("Enter")
+    page.wait_rows(0)
+    page.choose("beside it", "—")
+    page.settle()
+    page.draw((0.3, 0.3), (0.7, 0.7))
+    page.wait_rows(1)
+    line = page.frame.locator(".snhkit-card-line")
+    line.wait_for()
+    counts = ask(
+        "_day = first._session.built[first._layers.names[0]].strata.estimate(first.boxes)\n"
+        'import json; print(json.dumps(_day["count"].tolist()))'
+    )
+    assert len(counts) == 24
+    assert counts[8] == max(counts)
+    assert f"most in 08: {counts[8]:,.0f}" in line.inner_text()
+    points = line.locator("polyline").get_attribute("points").split()
+    heights = [40 - float(point.split(",")[1]) for point in points]
+    shown = [count / max(counts) for count in counts]
+    assert [height / max(heights) for height in heights] == pytest.approx(shown, abs=0.01)
+
+    page.button("Side by side").press("Enter")
+    page.explorer.locator(".snhkit-strata img").nth(23).wait_for()
+    page.button("Page").press("Enter")
+    with window.expect_download(timeout=30_000) as download:
+        page.button("Page").press("Enter")
+    file = tmp_path / "trips.html"
+    download.value.save_as(file)
+    window.goto(file.as_uri())
+    window.get_by_role("slider", name="hour").fill("8")
+    assert window.locator("#label").inner_text() == "08"
+    assert window.get_by_role("heading", name="Trips").is_visible()

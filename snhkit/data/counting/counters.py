@@ -125,8 +125,9 @@ class Collector(Counter):
         self._pieces += result
 
     def points(
-        self, with_users: bool = False, tell: Callable[[Ids], object] = lambda ids: None
-    ) -> Points:
+        self, with_users: bool = False, tell: Callable[[Ids], object] = lambda ids: None,
+        tz: str | None = None,
+    ) -> Points:  # fmt: skip
         """Return the records in the order of their rows, once; people are numbered when needed.
 
         ``tell`` gets what was seen of ids that nobody asked for, when these are first used.
@@ -147,6 +148,7 @@ class Collector(Counter):
             xy,
             None if people[0] is None else partial(_numbered, people, tell),
             None if times[0] is None else np.concatenate(times),
+            tz,
         )
 
 

@@ -106,8 +106,10 @@ class ExactCounts:
         region: Region,
         read: Callable[[Cells | RangeQueries | Draw], Any],
         divide: "Callable[[By], Callable[[], Iterator[ExactCounts]]] | None" = None,
+        tz: str | None = None,
     ) -> None:
         self._region, self._read, self._divide = region, read, divide
+        self.tz = tz  # of the clock on which strata divide the records
         self._fine = FineCounts(read(fine_grid(region)))
 
     @property
@@ -202,7 +204,8 @@ class Scan:
     def all(self) -> ExactCounts:
         """Return an object that counts all records."""
         if self._all is None:
-            self._all = ExactCounts(self._region, self._total, self._divided)
+            tz = self._source.rules.tz
+            self._all = ExactCounts(self._region, self._total, self._divided, tz)
         return self._all
 
     def bounded(self, choose: Choice, window_days: int | None = None) -> ExactCounts:

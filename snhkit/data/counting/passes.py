@@ -190,8 +190,8 @@ def take_rows(
     seen.rows += chunk.rows
     seen.inside += inside
     seen.unusable += unusable.size + len(chunk.malformed)
-    if chunk.unit:
-        seen.times.add(chunk.unit)
+    seen.times |= {chunk.unit} - {""}
+    seen.families |= {chunk.family} - {""}
     seen.sample = seen.sample + _sample(region, chunk, inside)
     if unusable.size or chunk.malformed:
         _note_unusable(seen, part, chunk, unusable, ids_required)

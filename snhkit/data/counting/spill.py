@@ -40,11 +40,7 @@ It returns their indices. The choice for a person does not depend on the records
 
 
 def bucket_count(source_bytes: int) -> int:
-    """Return into how many files to sort the records of a source, a power of two up to 1,024.
-
-    >>> bucket_count(10**6), bucket_count(10**10)
-    (16, 512)
-    """
+    """Return into how many files to sort the records of a source, a power of two up to 1,024."""
     wanted = max(16, source_bytes // _BUCKET_BYTES)
     return min(1 << (wanted - 1).bit_length(), _MOST_BUCKETS)
 
@@ -134,11 +130,9 @@ class Divider(_Writer):
 
 
 class _Files:
-    """Records of a source in a folder of temporary files, which are deleted with this object.
+    """Records of a source in a new folder in ``spill``, which is deleted with this object.
 
-    Only the account that runs the program can read the files. ``spill`` is the folder in which the
-    folder is made, by default the system's folder of temporary files; the workers of a cluster must
-    see it.
+    Only the account that runs the program can read the files.
     """
 
     def __init__(
@@ -225,11 +219,9 @@ class Sorted(_Files):
 def keep(
     folder: Path, by: By | None, bucket: str, names: Sequence[str], choose: Choice
 ) -> list[str]:
-    """Write the chosen records of some files, which hold all records of some people, to new files.
+    """Write the chosen records of files that hold all records of some people, by stratum.
 
-    There is one new file for each stratum, or one in all. A new file gets its final name only when
-    it is complete. The old ones are not deleted, so that the call can be repeated if a worker of a
-    cluster is lost.
+    The old files stay, so that the call can be repeated if a worker of a cluster is lost.
     """
     rows = _read(folder, names, by)
     xy = np.stack([rows["x"], rows["y"]], axis=1)

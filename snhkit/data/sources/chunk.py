@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from snhkit.data.sources.columns import Layout, Rules
 from snhkit.data.sources.geo import degrees_of, floats_of, points_of, to_degrees
-from snhkit.data.sources.people import Unasked, person_keys
+from snhkit.data.sources.people import Unasked, id_family, person_keys
 from snhkit.data.sources.times import NO_TIME, local_seconds, times_of
 from snhkit.geometry.strata import LEFT_OUT, OTHER, By
 from snhkit.untrusted import parsing
@@ -52,6 +52,7 @@ class Chunk:
     malformed: Mapping[int, str] = field(default_factory=dict)
     texts: Mapping[str, int] | None = None  # see ``person_keys``
     unit: str = ""  # of times that are numbers
+    family: str = ""  # of the user ids, see ``id_family``
 
     @property
     def beside(self) -> dict[str, NDArray[np.int64] | Unasked]:
@@ -92,7 +93,7 @@ class Part:
         lat, lon = self._degrees(rows)
         person = clock = stratum = keep = None
         texts: Mapping[str, int] | None = {}
-        unit = ""
+        unit = family = ""
         if "time" in columns:
             time, unit = times_of(self.name, columns["time"], rules.tz, number)
             if rules.since is not None:
@@ -107,6 +108,7 @@ class Part:
             stratum = _strata_of(columns["by"], rules.by)
         if "user" in columns:
             ids, beside = columns["user"], self.layout.beside
+            family = id_family(ids.type)
             asked = rules.ids_required or rules.users is not None or beside
             if not asked and Unasked.suits(ids.type):
                 person = Unasked(ids)
@@ -124,7 +126,7 @@ class Part:
 
         whole = Chunk(
             lat, lon, len(lat) + len(rows.malformed), rows.first, number, rows.value or held,
-            person, clock, stratum, rows.malformed, texts, unit,
+            person, clock, stratum, rows.malformed, texts, unit, family,
         )  # fmt: skip
         return whole if keep is None or keep.all() else _filtered(whole, np.flatnonzero(keep))
 
@@ -170,8 +172,13 @@ def _strata_of(column: "pa.Array", by: By) -> NDArray[np.int64]:
     return found.fill_null(rest).cast(pa.int64()).to_numpy(zero_copy_only=False)
 
 
-def _keys_of(users: frozenset[str]) -> NDArray[np.int64]:
+def _keys_of(users: frozenset[str | bytes]) -> NDArray[np.int64]:
     import pyarrow as pa
 
-    keys = person_keys(pa.array(sorted(users), pa.string()))[0]
+    keys = np.concatenate(
+        [
+            person_keys(pa.array([one for one in users if isinstance(one, kind)], arrow))[0]
+            for kind, arrow in ((str, pa.string()), (bytes, pa.binary()))
+        ]
+    )
     return keys[keys != 0]

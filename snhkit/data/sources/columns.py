@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from snhkit.data.sources.geo import Geometry, geometry_of
 from snhkit.data.sources.people import id_family
@@ -46,7 +47,7 @@ class Rules:
     time: str | int | None = None
     since: int | None = None  # microseconds since 1970 in UTC
     until: int | None = None
-    users: frozenset[str] | None = None  # whose rows are read
+    users: frozenset[str | bytes] | None = None  # whose rows are read
     people: str = "named"  # "needed", "found" (if a column has a usual name) or "named" in user
     tz: str | None = None  # of times that name none, and of days
     degrees: float = 1.0  # in a unit of lat and lon
@@ -65,16 +66,26 @@ def rules_of(
     tz: str | None = None, degrees: float = 1.0, crs: object = None, **columns: Any,
 ) -> Rules:  # fmt: skip
     """Return the ``Rules`` for arguments of ``read_points`` and ``scan_points``."""
-    wanted = None if users is None else frozenset(str(one) for one in users)
+    if isinstance(users, (str, bytes)) or not isinstance(users, (Iterable, type(None))):
+        raise InputError(f"users must be a list of user ids, such as [{users!r}], not {users!r}.")
+    wanted = None if users is None else frozenset(form for one in users for form in _forms(one))
     if not isinstance(degrees, (int, float)) or not 0 < degrees <= 1:
         raise InputError(
             f"degrees must be the size of a unit of lat and lon, such as 1e-6, not {degrees!r}."
         )
-    there = zone(tz)
-    times = instant("since", since, there), instant("until", until, there)
+    there = None if tz is None else zone(tz)
+    times = {
+        name: None if value is None else instant(name, value, there)
+        for name, value in (("since", since), ("until", until))
+    }
     system = None if crs is None else _crs(crs)
-    return Rules(since=times[0], until=times[1], users=wanted, tz=there, degrees=float(degrees),
-                 crs=system, **columns)  # fmt: skip
+    return Rules(users=wanted, tz=there, degrees=float(degrees), crs=system, **times, **columns)
+
+
+def _forms(user: object) -> list[str | bytes]:
+    """Return a user id as text and, if a source may have it as bytes, as bytes."""
+    held = user.bytes if isinstance(user, UUID) else user
+    return [str(user), held] if isinstance(held, bytes) else [str(user)]
 
 
 def _crs(given: object) -> str:
@@ -144,12 +155,7 @@ def layout_of(
 ) -> Layout:
     """Return where the columns are, which are named by the rules or have common names.
 
-    ``geometry`` is the column of geometries, which is used unless the rules name other columns.
-
-    Examples
-    --------
-    >>> layout_of("trips.csv", ["UserID", "Latitude", "lng", "y"], Rules(people="found")).roles
-    (('lat', 1), ('lon', 2), ('user', 0))
+    The column of a ``geometry`` is used unless the rules name other columns.
     """
     texts = [str(name) for name in names]
     roles: dict[str, int] = {}

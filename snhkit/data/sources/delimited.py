@@ -38,6 +38,7 @@ _SNAP_NAMES = ("user", "time", "lat", "lon", "venue")
 _SNAP_ROW = re.compile(
     r"\d+\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\t-?\d+(\.\d*)?\t-?\d+(\.\d*)?\t[0-9a-f]+"
 )
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _SEP = re.compile(rb"(?:\xef\xbb\xbf)?sep=(.)\r?\n")  # a line that spreadsheets write and read
 
 
@@ -62,13 +63,6 @@ def first_row(source: str, lines: list[bytes], rules: Rules) -> FirstRow:
 
     The first row is a record if latitude and longitude are given by position and it has numbers
     there, and in the check-ins of the Stanford Network Analysis Project (SNAP).
-
-    Examples
-    --------
-    >>> first_row("trips.csv", [b"lat,lon"], Rules())
-    FirstRow(names=['lat', 'lon'], delimiter=',', first_record=2, is_record=False)
-    >>> first_row("taxi.txt", [b"7,2008-02-02,116.5,39.9"], Rules(lat=3, lon=2)).is_record
-    True
     """
     line = lines[0] if lines else b""
     if not line:
@@ -88,6 +82,11 @@ def first_row(source: str, lines: list[bytes], rules: Rules) -> FirstRow:
         raise InputError(
             f"{source}: its lines end in CR, as on old Macs; pass pandas.read_csv({source!r}), "
             "which reads such files."
+        )
+    if not text.strip() or _CONTROL.search(text):
+        raise InputError(
+            f"{source}: its first row is {'not text' if text.strip() else 'empty'}; the first row "
+            "must have the names of the columns."
         )
     if _SNAP_ROW.fullmatch(text):
         return FirstRow(list(_SNAP_NAMES), "\t", 1, is_record=True)

@@ -1,5 +1,6 @@
 """Which files a path, folder, pattern, address or list means; each file counts once."""
 
+import contextlib
 import glob
 import os
 import re
@@ -21,10 +22,11 @@ TEXT = (".csv", ".tsv", ".txt")
 KINDS = (".parquet", *TEXT, ".npy", ".geojson", ".gpkg")
 """The suffixes of the files that are read."""
 
-PACKED = (".gz", ".zst", ".bz2")
-"""The suffixes of packed text, after those of text."""
+PACKED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+"""The suffixes of packed text, after those of text, and Arrow's names of the codecs."""
 
 _LARGE = 2**28  # bytes
+_EMPTY_PACKED = 512  # bytes, more than any packed file has that holds nothing
 _MOST_NAMED = 3  # files that a report names
 _CHANGED = (
     "the file changed after it was opened, and a budget is valid for unchanged records only. "
@@ -65,6 +67,17 @@ class Place:
             return pa.PythonFile(open(os.fsencode(self.path), "rb"), mode="r")
         return pa.OSFile(self.path, "rb")
 
+    def is_empty(self) -> bool:
+        """Return whether the file has no bytes, or none after unpacking."""
+        import pyarrow as pa
+
+        packed = next((PACKED[end] for end in PACKED if self.path.lower().endswith(end)), None)
+        if packed is None or not 0 < self.size < _EMPTY_PACKED:
+            return not self.size
+        with contextlib.suppress(OSError, ValueError):
+            return not pa.CompressedInputStream(self.open(), packed).read(1)
+        return False
+
     def refuse_changed(self) -> None:
         """Raise InputError if the file no longer has this size or time of last change."""
         try:
@@ -102,8 +115,8 @@ def find_files(
             places.setdefault(identity, place)
     files = list(places.values())
     if len(files) > 1:
-        empty = [place for place in files if not place.size]
-        files = [place for place in files if place.size] or files[:1]
+        empty = [place for place in files if place.is_empty()]
+        files = [place for place in files if place not in empty] or files[:1]
         others += [f"{place.name} (empty)" for place in empty]
     _refuse_several_kinds(files)
     first = Path(os.fspath(given[0])).name or str(given[0])
@@ -159,9 +172,9 @@ def _found(address: str) -> _Found:
         raise InputError(f"{_shown(address)} cannot be read: {failure}.") from None
     kinds = f"{', '.join(KINDS)}, or in {', '.join(TEXT)} and {', '.join(PACKED)}"
     if not found:
-        told = "does not exist" if alone and not others else "no file was found"
+        told = " does not exist" if alone else ": no file was found"
         raise InputError(
-            f"{_shown(address)} {told}; check the path. Files are read whose names end in {kinds}."
+            f"{_shown(address)}{told}; check the path. Files are read whose names end in {kinds}."
         )
     if alone and found[0][1].kind not in KINDS:
         raise InputError(
@@ -184,7 +197,7 @@ def _found_here(address: str) -> tuple[list[tuple[object, Place]], list[str], bo
             raise InputError(f"{_shown(address)} is not a file.")
         return ([(_identity(path), _local(path))] if os.path.isfile(path) else []), [], True
     under = os.path.basename(path).startswith("_")
-    matched = [one for one in glob.glob(path, recursive=True) if os.path.isfile(one)]
+    matched = [one for one in glob.glob(path, recursive=True) if not os.path.isdir(one)]
     return *_sorted([m for m in matched if under or "/_" not in m[len(_fixed(path)) :]]), False
 
 
@@ -196,22 +209,22 @@ def _fixed(pattern: str) -> str:
 
 
 def _sorted(paths: list[str]) -> tuple[list[tuple[object, Place]], list[str]]:
-    read = [path for path in sorted(paths) if _kind(path) in KINDS]
-    others = [Place(path, 0, 0).name for path in paths if _kind(path) not in KINDS]
+    read = [path for path in sorted(paths) if _kind(path) in KINDS and os.path.isfile(path)]
+    others = [Place(path, 0, 0).name for path in set(paths).difference(read)]
     return [(_identity(path), _local(path)) for path in read], others
 
 
 def _walked(folder: str) -> list[str]:
-    """Return the paths of the files in a folder and its subfolders, each folder once."""
+    """Return all paths in a folder and its subfolders but those of folders, each folder once."""
     seen, found, left = {_identity(folder)}, [], [folder]
     while left:
         with os.scandir(left.pop()) as entries:
             for entry in entries:
                 if entry.name.startswith((".", "_")):
                     continue
-                if entry.is_file():
+                if not entry.is_dir():
                     found.append(entry.path)
-                elif entry.is_dir() and (known := _identity(entry.path)) not in seen:
+                elif (known := _identity(entry.path)) not in seen:
                     seen.add(known)
                     left.append(entry.path)
     return found

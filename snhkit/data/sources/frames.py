@@ -26,6 +26,7 @@ __all__ = ["array_parts", "object_part"]
 
 _BATCH = 2**18  # rows at a time
 _MAX_COLUMNS = 10_000
+_WHAT = {"user": "user ids", "time": "times", "point": "points"}
 _Blocks = Iterator[Callable[[], Iterator[Rows]]]
 
 
@@ -176,7 +177,7 @@ def _from_series(name: str, role: str, part: "pd.Series") -> "pa.Array":
         indices = pa.array(codes, pa.int32(), mask=codes < 0)
         return pa.DictionaryArray.from_arrays(indices, values)
     if part.dtype == object:
-        with parsing(name, "user ids" if role == "user" else "numbers"):
+        with parsing(name, _WHAT.get(role, "numbers")):
             return _from_objects(role, part.to_numpy())
     if isinstance(part.dtype, np.dtype):
         return _from_numpy(role, part.to_numpy())

@@ -71,7 +71,8 @@ def to_degrees(crs: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> "Deg
 def points_of(source: str, column: "pa.Array", crs: str | None) -> "Degrees":
     """Return the positions of a column of texts such as "(37.76, -122.43)", of WKT, or of WKB.
 
-    The texts have the latitude first; WKT such as "POINT (-122.43 37.76)" and WKB have x first.
+    The texts have the latitude first; WKT such as "POINT (-122.43 37.76)" and WKB, also written in
+    hexadecimal as databases do, have x first.
     """
     import pyarrow as pa
     import pyarrow.compute
@@ -86,9 +87,10 @@ def points_of(source: str, column: "pa.Array", crs: str | None) -> "Degrees":
             f"{source}: the points must be text such as '(37.76, -122.43)', WKT or WKB, not "
             f"{column.type}."
         )
-    column = column.cast(pa.string())
-    if pc.any(pc.match_substring_regex(column, r"(?i)^\s*POINT")).as_py():
-        return degrees_of(source, column, Geometry("", "WKT", crs or ""))
+    column = pc.replace_substring_regex(column.cast(pa.string()), r"^\s*SRID=4326;", "")
+    for encoding, form in (("WKT", r"(?i)^\s*POINT"), ("WKB", r"^[0-9A-Fa-f]{42,}$")):
+        if pc.any(pc.match_substring_regex(column, form)).as_py():
+            return degrees_of(source, column, Geometry("", encoding, crs or ""))
     found = pc.extract_regex(column, _LAT_LON)
     lat, lon = (
         pc.struct_field(found, name).cast(pa.float64()).to_numpy(zero_copy_only=False)

@@ -27,6 +27,11 @@ def layer_parts(place: Place, rules: Rules) -> list[Part]:
         )
     if rules.lat is not None or rules.lon is not None:
         raise InputError(f"{place.name}: its points are geometries; leave lat and lon out.")
+    if place.name not in place.path:
+        raise InputError(
+            f"{place.name}: the name of the file is not in UTF-8, and GDAL reads no such file; "
+            "rename the file."
+        )
     driver = _DRIVERS[place.kind]
     address, info = only_layer(Path(place.path), driver)
     if not info.get("crs"):

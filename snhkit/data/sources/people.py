@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -62,14 +62,10 @@ def person_keys(
     """Return a key for the person of each row, shape (n,), 0 where the id is missing.
 
     The key is a 64-bit hash of the id in one canonical form: the whole number, if the id is one of
-    any type (42, 42.0, "42", " 42.0"), else the text without surrounding spaces in Unicode's form
+    any type (42, 42.0, "+42", " 42.0"), else the text without surrounding spaces in Unicode's form
     NFC, else the bytes. Among a hundred million people, two have the same key, and so count as one
     person, with a probability of 1 in 4,000. ``beside`` describes a file whose ids are numbers, so
-    that "042" is refused. The mapping has the key of each different text, None if these are many.
-
-    >>> keys, _ = person_keys(pa.array(["42", " 42.0", "NULL", "7"]))
-    >>> bool(keys[0] == keys[1] == person_keys(pa.array([42.0]))[0][0]), int(keys[2])
-    (True, 0)
+    that "042" and "1e3" are refused. The mapping has the key of each text, None if these are many.
     """
     family = id_family(column.type)
     if isinstance(column, pa.ExtensionArray):
@@ -180,25 +176,35 @@ def _of_texts(texts: pa.Array, beside: str) -> NDArray[np.int64]:
     whole = pc.match_substring_regex(texts, _WHOLE)
     if not pc.all(whole, skip_nulls=False).as_py():
         texts = pc.utf8_trim(pc.utf8_normalize(texts, "NFC"), _SPACES)
-        texts = pc.replace_substring_regex(texts, r"^([+-]?[0-9]+)\.0+$", r"\1")
+        texts = pc.replace_substring_regex(texts, r"^(?:\+|(-))?([0-9]+)(?:\.0+)?$", r"\1\2")
         texts = pc.replace_substring_regex(texts, r"^-0$", "0")
         none = pc.is_in(pc.utf8_lower(texts), value_set=_MISSING.cast(texts.type))
         texts = pc.if_else(none, pa.scalar(None, texts.type), texts)
         whole = pc.match_substring_regex(texts, _WHOLE).fill_null(False)
-    if beside:
-        padded = texts.filter(pc.match_substring_regex(texts, r"^[+-]?0[0-9]+$"))
-        if len(padded):
-            raise InputError(
-                f"user ids are text such as {padded[0].as_py()!r}, but those of {beside} are "
-                "numbers, which have no leading zeros; write the ids of all files as text."
-            )
     at = whole.to_numpy(zero_copy_only=False)
     keys = np.zeros(len(texts), np.int64)
     keys[at] = _hashed(texts.filter(whole).cast(pa.int64()).to_numpy())
     rest = ~at & ~np.asarray(texts.is_null())
     if rest.any():
-        keys[rest] = _hashed(np.array(texts.filter(pa.array(rest)).to_pylist(), object))
+        others = texts.filter(pa.array(rest)).to_pylist()
+        if beside and (unclear := next(filter(_is_other_number, others), None)):
+            raise InputError(
+                f"user ids are text such as {unclear!r}, but those of {beside} are numbers, and "
+                "one person may have ids of both; write the ids of all files in one way."
+            )
+        keys[rest] = _hashed(np.array(others, object))
     return keys
+
+
+def _is_other_number(text: str) -> bool:
+    """Return whether a text looks like a number, but not as ``_written`` writes it: 042, 1 000."""
+    if not re.fullmatch(r"\d+([eE]\d+)?", re.sub(r"[\W_]+", "", text)):
+        return False
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return True
+    return abs(value.adjusted()) > 99 or _written(value) != text
 
 
 def _written(value: Decimal | None) -> str | None:

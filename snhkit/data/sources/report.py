@@ -118,6 +118,7 @@ class Seen:
     first: list[tuple[int, int, str]] = field(default_factory=list)  # part, row and defect
     causes: Counter[str] = field(default_factory=Counter)  # of unusable rows
     times: set[str] = field(default_factory=set)  # units of numbers that are times
+    families: set[str] = field(default_factory=set)  # of user ids, see ``id_family``
     # Of some rows: how many there are, lie in the region and have possible degrees, and how many
     # would if latitude and longitude were exchanged.
     sample: NDArray[np.int64] = field(default_factory=lambda: np.zeros(5, np.int64))
@@ -132,6 +133,7 @@ class Seen:
         self.first = sorted(self.first + other.first)[:FIRST_ROWS]
         self.causes.update(other.causes)
         self.times |= other.times
+        self.families |= other.families
         self.sample = self.sample + other.sample
         self.ids.merge(other.ids)
 
@@ -152,6 +154,11 @@ def report_of(
         raise InputError(
             f"{source.name}: times are numbers of {' and of '.join(sorted(seen.times))}; write all "
             "of them in one unit."
+        )
+    if "bytes" in seen.families and len(seen.families) > 1:
+        raise InputError(
+            f"{source.name}: user ids are of mixed types, {' and '.join(sorted(seen.families))}; "
+            "one person may have ids of both. Convert the column to one type."
         )
     _refuse_swapped(source, region, seen.sample)
     notes = [*source.notes, *seen.ids.notes(seen.rows)]
@@ -205,6 +212,8 @@ def possible(lat: NDArray[np.float64], lon: NDArray[np.float64]) -> NDArray[np.b
 
 def defect(lat: float, lon: float, user_known: bool, value: Callable[[str], object]) -> str:
     """Return a row's first defect; ``value`` returns what the source has for a role, "lat"."""
+    if np.isnan(lat) and (point := value("point")) is not None:
+        return _fault("point", point, "is not a position")
     for role, what, number, largest in (
         ("lat", "latitude", lat, 90),
         ("lon", "longitude", lon, 360),

@@ -105,11 +105,7 @@ class Ground:
         return where, heading, main
 
     def crowding(self, xy: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how close n positions are to centres, on a logarithmic scale, shape (n,).
-
-        The value is log(0.001 + sum of weight * exp(-distance / spread) over all centres). It is
-        larger for positions that are closer to centres.
-        """
+        """Return how close n positions are to centres, on a logarithmic scale, shape (n,)."""
         gap = np.linalg.norm(xy[:, None, :] - self.centres[None], axis=2) / self.spread
         return np.log((self.weight * np.exp(-gap)).sum(axis=1) + 1e-3)
 
@@ -127,10 +123,7 @@ class Ground:
     def _along_streets(
         self, rng: np.random.Generator, xy: NDArray[np.float64], front_m: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-        """Move positions to a street, arterial or avenue.
-
-        The arrays that are returned are described in ``places``.
-        """
+        """Move positions to a street, arterial or avenue; returns what ``places`` returns."""
         rows = np.arange(len(xy))
         beyond = (xy - self.centres[0]) @ self.seam > 0.02 * self.city.side_m
         angle = self.angles[beyond.astype(int)]

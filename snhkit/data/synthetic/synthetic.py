@@ -33,32 +33,8 @@ _TASTE = 1.0
 _OF_TIMES = 3  # added to the seeds of a city, so that times change no position
 _MONDAY, _WEEKS = 20_759, 4  # 2026-11-02, in days since 1970
 _OFFICE = (1, 1, 1, 1, 1, 2, 6, 20, 40, 40, 36, 34, 38, 38, 36, 34, 32, 24, 10, 4, 2, 2, 1, 1)
-_SHOP = (
-    0.5,
-    0.5,
-    0.5,
-    0.5,
-    0.5,
-    0.5,
-    1,
-    3,
-    8,
-    16,
-    26,
-    32,
-    36,
-    32,
-    30,
-    32,
-    36,
-    38,
-    32,
-    18,
-    6,
-    2,
-    1,
-    1,
-)
+_SHOP = (0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1, 3, 8, 16, 26, 32,
+         36, 32, 30, 32, 36, 38, 32, 18, 6, 2, 1, 1)  # fmt: skip
 _BAR = (26, 16, 8, 3, 1, 0.5, 0.5, 0.5, 1, 1, 2, 6, 14, 10, 4, 4, 6, 14, 26, 38, 44, 46, 44, 36)
 _STREET = (4, 2, 1, 1, 2, 6, 22, 48, 46, 24, 16, 16, 20, 18, 18, 26, 44, 50, 34, 22, 16, 12, 10, 7)
 _ROLES = (
@@ -239,11 +215,7 @@ def _exponent(place: City, world: World) -> float:
 
 
 def _root(function: Callable[[float], float], low: float, high: float, near: float) -> float:
-    """Return a root of a decreasing function, by false position (the Illinois rule).
-
-    The root lies between ``low`` and ``high``. The search stops when the absolute value of the
-    function is below ``near``, or after 40 steps.
-    """
+    """Return a root of a decreasing function to within ``near``, by the Illinois rule."""
     at_low, at_high, kept = function(low), function(high), 0
     middle = low
     for _ in range(40):

@@ -3,7 +3,7 @@
 import base64
 import io
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ __all__ = [
     "cell_outlines",
     "display_cell_m",
     "picture_url",
+    "pictures",
     "surface_overlay",
 ]
 
@@ -234,6 +235,13 @@ def picture_url(levels: NDArray[np.uint8], scale: ColourScale) -> str:
     file = io.BytesIO()
     picture.save(file, "PNG", transparency=0, compress_level=3)
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
+
+
+def pictures(surfaces: Mapping[str, Surface]) -> tuple[dict[str, str], ColourScale]:
+    """Return pictures of surfaces as data URLs, north at the top, and their one colour scale."""
+    scale = ColourScale.shared(surfaces.values())
+    levels = {name: scale.levels(one.density).T[::-1] for name, one in surfaces.items()}
+    return {name: picture_url(each, scale) for name, each in levels.items()}, scale
 
 
 @lru_cache(maxsize=2)

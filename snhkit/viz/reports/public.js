@@ -34,34 +34,3 @@ async function snhkitPublic(base64) {
   }
   window.snhkitPublicOpen = { city, answer: (box) => snhkitCounts.answer(layer, box) };
 }
-
-// The pictures of strata, such as hours, one at a time: chosen by a slider, or played.
-// biome-ignore lint/correctness/noUnusedVariables: the page calls it.
-function snhkitFrames(labels, pictures) {
-  const [frame, slider, label, play] = ["frame", "stratum", "label", "play"].map((id) =>
-    document.getElementById(id));
-  let timer = null;
-  const show = () => {
-    frame.src = pictures[slider.value];
-    label.textContent = labels[slider.value];
-    slider.setAttribute("aria-valuetext", labels[slider.value]);
-  };
-  const stop = () => {
-    clearInterval(timer);
-    timer = null;
-    play.textContent = "Play";
-  };
-  slider.addEventListener("input", () => {
-    stop();
-    show();
-  });
-  play.addEventListener("click", () => {
-    if (timer !== null) return stop();
-    play.textContent = "Pause";
-    timer = setInterval(() => {
-      slider.value = (Number(slider.value) + 1) % labels.length;
-      show();
-    }, 700);
-  });
-  show();
-}

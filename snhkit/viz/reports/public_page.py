@@ -23,7 +23,7 @@ from snhkit.release.polygon_model import PolygonModel
 from snhkit.release.strata import StratifiedRelease
 from snhkit.viz.figures.plots import surface_figure
 from snhkit.viz.maps.districts import answers, density
-from snhkit.viz.maps.surface import ColourScale, Surface, picture_url
+from snhkit.viz.maps.surface import ColourScale, Surface, pictures
 from snhkit.viz.reports.counts import Counts, ground, packed, script
 from snhkit.viz.reports.page import picture, rendered
 
@@ -120,13 +120,12 @@ def public_html(
 def _frames(made: StratifiedRelease) -> dict[str, Any]:
     """Return pictures of all strata on one colour scale, their labels, and all side by side."""
     surfaces = {label: Surface.drawn(release) for label, release in made.items()}
-    scale = ColourScale.shared(surfaces.values())
-    levels = [scale.levels(surface.density).T[::-1] for surface in surfaces.values()]
+    drawn, scale = pictures(surfaces)
     figure = surface_figure(surfaces, columns=6)
     return {
         "name": made.by.name.replace("_", " and "),
         "labels": list(surfaces),
-        "pictures": [picture_url(each, scale) for each in levels],
+        "pictures": list(drawn.values()),
         "top": f"{scale.top:g} {scale.unit}",
         "still": picture(figure, f"Where records were counted, by {made.by.name}."),
     }
@@ -241,7 +240,7 @@ def _drawn(release: "Release", districts: LocalDistricts | None) -> dict[str, st
         "outlines": shapes,
         **ground(region),
     }
-    return script(packed(header, arrays), "counts", "city", "public")
+    return script(packed(header, arrays), "counts", "city", "frames", "public")
 
 
 def _outline(shape: Any) -> list[list[int]]:

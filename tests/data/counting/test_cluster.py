@@ -8,13 +8,15 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from snhkit.data import read_points
 from snhkit.data.counting.cluster import Cluster
 from snhkit.data.counting.exact import Scan
 from snhkit.data.sources.columns import rules_of
 from snhkit.data.sources.opening import open_source
 from snhkit.errors import InputError, SnhkitError
-from snhkit.geometry import Grid, Partition, RangeQueries, Region
+from snhkit.geometry import By, Grid, Partition, RangeQueries, Region
 from snhkit.privacy.bounding import kept_records
+from snhkit.privacy.count_source import PointSource
 
 distributed = pytest.importorskip("distributed")
 
@@ -108,6 +110,25 @@ def test_counts_are_equal_and_points_never_move(path, client):
     there.count(Grid(CITY, 30))
     moved = sent(client) - before
     assert moved < 20 * 30**2 * 8 < N * 16  # counts of a few tasks; all points are far more
+
+
+def test_strata_are_equal_in_memory_scanned_and_on_workers(path, client):
+    by, cells = By.hour(6), Grid(CITY, 30)
+    points = read_points(path, CITY, time="time", report=lambda told: None)
+    sources = (
+        PointSource(points),
+        scan(path, None, time="time").all(),
+        scan(path, client, time="time").all(),
+    )
+    first, *others = ([part.count(cells).counts for part in one.strata(by)()] for one in sources)
+    assert len(first) == 4
+    assert np.array_equal(np.sum(first, axis=0), sources[0].count(cells).counts)
+    for other in others:
+        assert np.array_equal(first, other)
+    bound = bounded(path, None), bounded(path, None, client)
+    kept, there = ([part.count(cells).counts for part in one.strata(by)()] for one in bound)
+    assert np.array_equal(kept, there)
+    assert np.array_equal(np.sum(kept, axis=0), bound[0].count(cells).counts)
 
 
 @pytest.mark.slow

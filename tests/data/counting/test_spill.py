@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from snhkit.data import read_points
 from snhkit.data.counting.exact import Scan
 from snhkit.data.counting.spill import bucket_count
 from snhkit.data.sources.columns import rules_of
@@ -76,15 +75,6 @@ def test_what_is_kept_of_a_person_is_what_is_kept_in_memory(frame, tmp_path, nam
     source = bounded(path, 20, window_days)
     assert source.n() == kept.sum()
     assert (source.count(GRID).counts == counts).all()
-
-
-def test_points_in_memory_are_bounded_alike(frame, tmp_path):
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    points = read_points(tmp_path / "a.csv", CITY, user="user", report=lambda told: None)
-    assert points.user is not None
-    kept = kept_records(points.user, points.xy, 7, KEY)
-    counts = GRID.count(Points(CITY, points.xy[kept])).counts
-    assert (bounded(tmp_path / "a.csv", 7).count(GRID).counts == counts).all()
 
 
 def test_files_are_private_and_go_with_the_records(frame, tmp_path):

@@ -1,5 +1,6 @@
 """Which files a path, folder, pattern or list means, and that each counts once."""
 
+import gzip
 import os
 
 import pyarrow as pa
@@ -65,9 +66,11 @@ def test_what_is_not_read_is_told(tmp_path):
     for name in ("_SUCCESS", ".a.csv.crc", "notes.md", "old.xlsx", "1.zip", "2.zip"):
         (tmp_path / name).write_text("x")
     (tmp_path / "empty.csv").touch()
+    (tmp_path / "empty.csv.gz").write_bytes(gzip.compress(b""))
+    (tmp_path / "gone.csv").symlink_to("nowhere.csv")
     told: list[ReadReport] = []
     assert len(read_points(tmp_path, CITY, report=told.append)) == 4
-    assert told[0].notes == ("2 files read; 5 not: 1.zip, 2.zip, empty.csv (empty) and 2 more",)
+    assert told[0].notes == ("2 files read; 7 not: 1.zip, 2.zip, empty.csv (empty) and 4 more",)
 
 
 def test_a_name_that_is_not_utf_8_is_read(tmp_path):
@@ -76,6 +79,13 @@ def test_a_name_that_is_not_utf_8_is_read(tmp_path):
         told: list[ReadReport] = []
         assert len(read_points(source, CITY, report=told.append)) == 1
         str(told[0]).encode()
+
+
+def test_geographic_files_need_names_in_utf_8(tmp_path):
+    path = tmp_path / os.fsdecode(b"caf\xe9.geojson")
+    path.write_text("{}")
+    with pytest.raises(InputError, match="the name of the file is not in UTF-8"):
+        read_points(path, CITY)
 
 
 def test_a_packed_copy_and_several_kinds_are_refused(tmp_path):
@@ -105,9 +115,11 @@ def test_ids_that_may_or_may_not_be_one_person_are_refused(tmp_path):
     part("a.parquet", [42, 7])
     part("b.parquet", ["42", "8"])
     assert read_points(tmp_path, CITY).user.tolist() == [0, 1, 0, 2]
-    part("b.parquet", ["042", "8"])
-    with pytest.raises(InputError, match=r"'042', but those of a\.parquet \(int64\) are numbers"):
-        read_points(tmp_path, CITY)
+    for text in ("042", "4.2e1", "1,042", "1 042", "４２", "#42", "0.10", "1e999999999"):
+        part("b.parquet", [text, "8"])
+        told = rf"'{text}', but those of a\.parquet \(int64\) are numbers"
+        with pytest.raises(InputError, match=told):
+            read_points(tmp_path, CITY)
     part("b.parquet", [b"42", b"8"])
     with pytest.raises(InputError, match=r"int64 in a\.parquet and binary in b\.parquet"):
         read_points(tmp_path, CITY)

@@ -19,7 +19,14 @@ def of(values, kind=None):
 
 @pytest.mark.parametrize(
     "values",
-    [["42", " 42 ", "42.0", "42.00"], [42, 42], [42.0, 42.0], ["e\u0301", "é"], [b"a", b"a"]],
+    [
+        ["42", " 42 ", "42.0", "42.00", "+42"],
+        ["-7", "-7.0"],
+        [42, 42],
+        [42.0, 42.0],
+        ["e\u0301", "é"],
+        [b"a", b"a"],
+    ],
 )
 def test_spellings_of_an_id_are_one_person(values):
     assert len(set(of(values))) == 1

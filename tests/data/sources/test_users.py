@@ -10,6 +10,7 @@ import pytest
 
 from snhkit import PrivateDataset
 from snhkit.data import ReadReport, read_points
+from snhkit.data.sources import frames
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 
@@ -39,6 +40,14 @@ def test_mixed_types_are_refused(user, told):
         read_points(frame(user), CITY)
     with pytest.raises(InputError, match="mixed types"):
         read_points(frame(user).astype({"user": "category"}), CITY)
+
+
+@pytest.mark.parametrize("other", [b"7", uuid.UUID(int=7)])
+def test_types_that_begin_later_are_refused_too(other, monkeypatch):
+    monkeypatch.setattr(frames, "_BATCH", 2)
+    with pytest.raises(InputError, match=r"of mixed types, bytes and text"):
+        read_points(frame([None, None, "7", "7", other]), CITY, user="user")
+    assert people(frame([7, 7, "7", None, 7.0]), user="user")[0] == [0] * 4
 
 
 def test_numbers_of_several_kinds_are_one_type():
@@ -90,6 +99,16 @@ def test_gaps_in_a_column_that_nobody_named_cost_no_rows(tmp_path):
         assert (report.kept, report.unusable) == (3, 0)
         assert "the column 'device' looks like user ids, but 1 rows have none" in str(report)
         assert people(source, user="device")[0] == [0, 1]
+
+
+def test_users_are_listed_as_the_source_has_them():
+    people_of = [[1, 2], ["1.0", "2"], [b"1", b"2"], [uuid.UUID(int=1), uuid.UUID(int=2)]]
+    for ids in [*people_of, [str(uuid.UUID(int=1)), str(uuid.UUID(int=2))]]:
+        wanted = people_of[3][:1] if len(str(ids[0])) > 9 else ids[:1]
+        assert people(frame(ids), user="user", users=wanted)[1].kept == 1
+    for one in ("u1", 7, b"u"):
+        with pytest.raises(InputError, match=r"users must be a list of user ids, such as \["):
+            people(frame(["u1"]), user="user", users=one)
 
 
 def test_large_floats_that_merge_people_are_refused():
