@@ -19,10 +19,6 @@ def release() -> snh.Release:
     return data.release(snh.Identity(cell_m=600), epsilon=1)
 
 
-AFFINE = pytest.mark.filterwarnings("ignore:Use `@` matmul:PendingDeprecationWarning")
-
-
-@AFFINE
 def test_a_raster_is_read_back_by_gdal_with_equal_sums(release, tmp_path):
     pytest.importorskip("rioxarray")
     rasterio = pytest.importorskip("rasterio")
@@ -42,7 +38,6 @@ def test_a_raster_is_read_back_by_gdal_with_equal_sums(release, tmp_path):
     assert release.to_xarray(cell_m=1_200).sizes["x"] < data.sizes["x"]
 
 
-@AFFINE
 def test_the_command_line_writes_a_raster(release, tmp_path, monkeypatch):
     pytest.importorskip("rioxarray")
     rasterio = pytest.importorskip("rasterio")
