@@ -107,6 +107,11 @@ def test_public_totals_hold_and_water_is_empty(release):
     assert land.model.values.sum() == pytest.approx(max(release.cells()["count"].sum(), 0))
 
 
+def test_a_district_with_a_total_of_0_is_empty(release):
+    frame = halves(release).assign(total=[0.0, 2_500.0])
+    assert release.constrained(totals=frame).answer(frame).tolist() == [0, pytest.approx(2_500)]
+
+
 def test_one_total_is_the_projection_on_a_simplex():
     """By sorting, as Duchi et al. (ICML 2008) do it."""
     values = np.random.default_rng(0).normal(2, 5, 400)
