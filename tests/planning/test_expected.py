@@ -11,6 +11,7 @@ from snhkit.methods import METHODS
 from snhkit.metrics import SIZE_BANDS_M
 from snhkit.planning import plan_table
 from snhkit.planning.crowding import crowding, sparsity
+from snhkit.planning.expected import _up
 from snhkit.planning.table import PLANNED, regressors
 
 CITY = snh.Region.around(lat=0, lon=0, side_m=10_000)
@@ -178,6 +179,10 @@ class TestEpsilonFor:
         assert 0.17 < epsilon < 0.24
         assert expected("hb2d", epsilon=epsilon, **given)[measure][0] <= wanted
         assert expected("hb2d", epsilon=epsilon * 0.93, **given)[measure][0] > wanted
+
+    @pytest.mark.parametrize(("epsilon", "rounded"), [(0.1201, 0.13), (0.12, 0.12), (7.01, 7.1)])
+    def test_an_epsilon_is_rounded_up_to_two_digits(self, epsilon, rounded):
+        assert _up(epsilon) == rounded
 
     def test_an_error_that_no_epsilon_gives_is_refused_with_the_least(self):
         with pytest.raises(InputError, match=r"UG: no epsilon .* the smallest is 0\.\d+"):
