@@ -1,6 +1,8 @@
 """Errors told before paying: what the table holds, and how it is read."""
 
 import math
+from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -15,6 +17,8 @@ from snhkit.planning.expected import _up
 from snhkit.planning.table import PLANNED, regressors
 
 CITY = snh.Region.around(lat=0, lon=0, side_m=10_000)
+
+recommending = import_module("snhkit.planning.recommend")
 
 
 def expected(methods="identity", **changes):
@@ -203,6 +207,12 @@ class TestRecommend:
         assert found.close == tuple(found.evidence.method[within])[1:]
         assert f"{found.evidence.rel_error[0]:.3g}" in repr(found)
         assert "public data sets" in found._repr_html_()
+
+    def test_what_must_not_be_published_is_not_recommended(self, monkeypatch):
+        best = snh.recommend(100_000, "0.2").method
+        methods = {**METHODS, best: replace(METHODS[best], demonstration=True)}
+        monkeypatch.setattr(recommending, "METHODS", methods)
+        assert best not in set(snh.recommend(100_000, "0.2").evidence.method)
 
     def test_the_measure_decides(self):
         other = snh.recommend(100_000, "0.2", measure="abs_error_anywhere")
