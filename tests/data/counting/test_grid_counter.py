@@ -64,6 +64,7 @@ def test_counts_do_not_overflow(monkeypatch):
     a, b = GridCounter(grid), GridCounter(grid)
     for counter in (a, b, b):
         counter.add(np.zeros(9), np.zeros(9))
+    assert b._large is not None
     a.merge(b.result())
     assert a._large is not None
     assert a.result().dtype == np.int64
