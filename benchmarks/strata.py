@@ -20,6 +20,7 @@ from tqdm.auto import tqdm
 import snhkit as snh
 from snhkit.builders import Builder
 from snhkit.geometry import Grid
+from snhkit.privacy.count_source import PointSource
 
 CELLS, CELL_M, EPSILON = 576, 37, 0.2
 COMMON = 0.05  # the part of epsilon for the map of all hours
@@ -50,9 +51,8 @@ def shared(hours: NDArray, whole: NDArray, pull: float) -> NDArray[np.float64]:
 def errors(folder: Path) -> None:
     """Print the errors of one cell in one hour."""
     records, by = timed("New York, Uber", folder, CELLS * CELL_M), snh.By.hour()
-    grid, number = Grid(records.region, CELLS), by.of_points(records)
-    parts = [snh.Points(records.region, records.xy[number == k]) for k in range(len(by))]
-    truth = np.stack([grid.count(part).counts.ravel() for part in parts])
+    grid = Grid(records.region, CELLS)
+    truth = np.stack([p.count(grid).counts.ravel() for p in PointSource(records).strata(by)()])
     data = snh.PrivateDataset(records, budget=10, unit="record")
 
     def made(builder: Builder, epsilon: float) -> tuple[NDArray[np.float64], float]:

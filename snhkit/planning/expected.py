@@ -111,7 +111,7 @@ def expected_error(
     """
     several = isinstance(methods, Sequence) and not isinstance(methods, str)
     names = [name_of(one) for one in (methods if several else [methods])]  # pyright: ignore
-    place = Situation.of(n, public, region, unit, max_per_user, by)
+    place = Situation.of(n, public, region, unit, max_per_user).divided(by)
     table = known_errors(names, place, epsilon, sizes_m)
     for name in names:
         if name not in set(table["method"]):
@@ -213,7 +213,8 @@ def epsilon_for(
     name = name_of(name)
     if measure not in PLANNED:
         raise InputError(f"measure must be one of {', '.join(PLANNED)}, not {measure!r}.")
-    place, band = Situation.of(n, public, region, unit, max_per_user, by), _sizes(sizes_m)
+    place = Situation.of(n, public, region, unit, max_per_user).divided(by)
+    band = _sizes(sizes_m)
     low, high = (
         bound / place.n * place.sensitivity for bound in plan_table()["ranges"]["n_epsilon"]
     )

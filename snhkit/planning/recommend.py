@@ -171,8 +171,8 @@ def recommend(
         for name in plan_table()["fits"]
         if not (METHODS[name].slow or METHODS[name].demonstration)
     ]
-    place = Situation.of(n, public, region, unit, max_per_user, by)
-    evidence = known_errors(names, place, epsilon, sizes_m).sort_values(
+    place = Situation.of(n, public, region, unit, max_per_user)
+    evidence = known_errors(names, place.divided(by), epsilon, sizes_m).sort_values(
         measure, kind="stable", ignore_index=True
     )
     errors = dict(zip(evidence["method"], evidence[measure], strict=True))
@@ -180,8 +180,7 @@ def recommend(
     close = tuple(name for name, error in errors.items() if error <= _CLOSE * errors[best])
     split: dict[str, float] = {}
     for one in _coarser(by) if by else ():
-        there = Situation.of(n, public, region, unit, max_per_user, one)
-        table = known_errors([best], there, epsilon, sizes_m)
+        table = known_errors([best], place.divided(one), epsilon, sizes_m)
         split[str(one) if one else _ONE_MAP] = float(table["rel_error"].iloc[0])
     return Recommendation(best, close[1:], measure, evidence, split)
 

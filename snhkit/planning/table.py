@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -50,13 +50,12 @@ class Situation:
         region: Region | None = None,
         unit: str = "record",
         max_per_user: int | None = None,
-        by: By | None = None,
     ) -> "Situation":
         """Return the public numbers for n records; the arguments are those of ``expected_error``.
 
         Numbers outside the measured range are replaced by the nearest in the range.
         """
-        n = max(whole("n", n, least=1, most=_MOST_RECORDS) // (len(by) if by else 1), 1)
+        n = whole("n", n, least=1, most=_MOST_RECORDS)
         sensitivity = PrivacyUnit(unit, max_per_user).sensitivity
         if public is not None and region is not None and public.region != region:
             raise InputError("public: the points lie in another region; read them with region.")
@@ -82,6 +81,10 @@ class Situation:
                     told.append(f"the public points are {kind} clustered than all measured places")
             crowdings, sparsities = found.values()
         return cls(n, sensitivity, near, crowdings, sparsities, tuple(dict.fromkeys(told)))
+
+    def divided(self, by: By | None) -> "Situation":
+        """Return the numbers of one stratum, which has its share of the records."""
+        return self if by is None else replace(self, n=max(self.n // len(by), 1))
 
     def record_epsilon(self, epsilon: Epsilon) -> float:
         """Return the epsilon of a release divided by the sensitivity."""

@@ -333,8 +333,9 @@ class Explorer(w.VBox):
             truth = None
             if self._teaching:
                 truth = np.zeros(0, int) if boxes is None else self._session.truth(boxes)
-            answers = {} if boxes is None else self._session.answers(boxes)
-            days = {} if boxes is None else self._session.days(boxes, truth=self._teaching)
+            found = {} if boxes is None else self._session.estimates(boxes)
+            answers = {name: one.frame() for name, one in found.items()}
+            days = {} if boxes is None else self._session.days(boxes, found, truth=self._teaching)
             self.map.cards = cards(boxes, answers, truth, days)
             self._said["table"].value = answers_table(
                 boxes,

@@ -101,8 +101,8 @@ class Plots(w.VBox):
 def _counts(session: Session, boxes: RangeQueries, *, truth: bool) -> pd.DataFrame:
     told = {"truth": session.truth(boxes)} if truth else {}
     number = np.arange(1, len(boxes) + 1)
-    frames = session.answers(boxes).items()
-    return pd.concat([frame.assign(box=number, method=name, **told) for name, frame in frames])
+    found = session.estimates(boxes).items()
+    return pd.concat([one.frame().assign(box=number, method=name, **told) for name, one in found])
 
 
 def _note(text: str) -> str:

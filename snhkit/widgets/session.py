@@ -25,6 +25,7 @@ from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
 from snhkit.geometry.strata import By
 from snhkit.methods import METHODS, Method
 from snhkit.privacy import Epsilon, PrivacyUnit, exact, written
+from snhkit.privacy.count_source import CountSource, PointSource
 from snhkit.release import Release
 from snhkit.release.estimates import Estimates
 from snhkit.release.strata import StratifiedRelease
@@ -59,10 +60,14 @@ class Built:
     surfaces: Mapping[str, Surface] = field(default_factory=dict)  # of strata, by their labels
 
     @property
+    def kind(self) -> str:
+        """Title of the method and the strata, such as "UG by hour"."""
+        return f"{self.title} by {self.by.name.replace('_', ' and ')}" if self.by else self.title
+
+    @property
     def stem(self) -> str:
-        """Title of the method and epsilon of the release, such as "UG by hour, ε = 0.2"."""
-        divided = f" by {self.by.name.replace('_', ' and ')}" if self.by else ""
-        return f"{self.title}{divided}, ε = {written(self.release.epsilon)}"
+        """Title, strata and epsilon of the release, such as "UG by hour, ε = 0.2"."""
+        return f"{self.kind}, ε = {written(self.release.epsilon)}"
 
     @property
     def strata(self) -> StratifiedRelease | None:
@@ -84,14 +89,11 @@ class Day:
     truth: NDArray[np.int64] | None  # true counts, shape (s, q), if the records are invented
 
     @classmethod
-    def of(cls, built: Built, boxes: RangeQueries, records: Points | None) -> "Day":
-        """Return the counts by a release with strata, and the true ones if there are records."""
-        by = built.by
-        assert by is not None  # noqa: S101 - for type checkers
-        parts = Estimates.of(built.release, boxes).strata
-        told = [np.column_stack([part.count, part.bounds(DEFAULT_LEVEL)]) for part in parts]
+    def of(cls, by: By, found: Estimates, boxes: RangeQueries, records: Points | None) -> "Day":
+        """Return the estimates of boxes in strata, and true counts if there are records."""
+        told = [np.column_stack([one.count, one.bounds(DEFAULT_LEVEL)]) for one in found.strata]
         own = [] if records is None else _true_strata(records, by)
-        truth = np.stack([exact_counts(part, boxes) for part in own]) if own else None
+        truth = np.stack([part.boxes(boxes) for part in own]) if own else None
         return cls(by.labels, np.stack(told), truth)
 
 
@@ -231,16 +233,18 @@ class Session:
         told = {} if key == DISTRICTS else hyperparameters(self.method(key).builder(sizes_m))
         return json.dumps(told, sort_keys=True)
 
-    def answers(self, boxes: RangeQueries) -> dict[str, pd.DataFrame]:
+    def estimates(self, boxes: RangeQueries) -> dict[str, Estimates]:
         """Return the estimates for boxes by each release, under the release's name."""
-        return {name: release.estimate(boxes) for name, release in self.releases.items()}
+        return {name: Estimates.of(release, boxes) for name, release in self.releases.items()}
 
-    def days(self, boxes: RangeQueries, *, truth: bool) -> dict[str, "Day"]:
-        """Return the counts of boxes in each stratum, by each release that has strata."""
+    def days(
+        self, boxes: RangeQueries, found: Mapping[str, Estimates], *, truth: bool
+    ) -> dict[str, "Day"]:
+        """Return the counts of boxes in each stratum, from the estimates of these boxes."""
         return {
-            name: Day.of(one, boxes, self.invented_records if truth else None)
+            name: Day.of(by, found[name], boxes, self.invented_records if truth else None)
             for name, one in self.built.items()
-            if one.by
+            if (by := one.by)
         }
 
     @property
@@ -280,15 +284,14 @@ class Session:
 
 
 @lru_cache(maxsize=4)
-def _true_strata(records: Points, by: By) -> list[Points]:
-    number = by.of_points(records)
-    return [Points(records.region, records.xy[number == k]) for k in range(len(by))]
+def _true_strata(records: Points, by: By) -> list[CountSource]:
+    return list(PointSource(records).strata(by)())
 
 
 @lru_cache(maxsize=4)
 def _true_surfaces(records: Points, by: By) -> dict[str, Surface]:
     grid = Grid.of_width(records.region, display_cell_m(records.region))
-    counts = (grid.count(part).counts for part in _true_strata(records, by))
+    counts = (part.count(grid).counts for part in _true_strata(records, by))
     return {label: Surface(grid, each) for label, each in zip(by.labels, counts, strict=True)}
 
 

@@ -22,11 +22,7 @@ _LARGER = 16  # that curve ends at this multiple of the largest chosen side
 def by_epsilon(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
     """Return each release's epsilon and mean relative error of squares of ``sizes_m``."""
     rows = [
-        (
-            one.stem.split(", ε")[0],
-            float(one.release.epsilon),
-            _errors(session, one, (sizes_m,), _MIXED)[0],
-        )
+        (one.kind, float(one.release.epsilon), _errors(session, one, (sizes_m,), _MIXED)[0])
         for one in session.built.values()
     ]
     return pd.DataFrame(rows, columns=["method", "epsilon", "rel_error"])

@@ -23,7 +23,8 @@ OTHER = 'other = snh.explore(city="fargo", n=1_000, methods=["ug"], height=200)\
 ANSWERS = """
 import json as _json
 _boxes = NAME.boxes
-_answers = {} if _boxes is None else NAME._session.answers(_boxes)
+_found = {} if _boxes is None else NAME._session.estimates(_boxes)
+_answers = {name: one.frame() for name, one in _found.items()}
 print(_json.dumps({
     "boxes": NAME.map.boxes,
     "counts": {name: told["count"].tolist() for name, told in _answers.items()},
