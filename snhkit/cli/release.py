@@ -1,6 +1,7 @@
 """The command that spends epsilon and writes a release."""
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +17,12 @@ from snhkit.cli.records import (
 from snhkit.cli.scanning import opened, scan_options
 from snhkit.cli.types import INPUT_FILE, Delta, Epsilons, Methods, OutputFile, Whole
 from snhkit.errors import InputError, SnhkitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from snhkit.release import Release
+    from snhkit.release.strata import StratifiedRelease
 
 __all__ = ["release"]
 
@@ -190,6 +197,8 @@ def release(
         "ledger": account,
     }
     with opened(data, user, terms, where, scanned=strata is not None) as (dataset, public):
+        listed, texts = page_districts or districts, {"title": title or "", **texts}
+        html = None if page is None else _page(listed, label, dataset.region, texts)
         made = dataset.release(
             builder, epsilon=epsilon[0], delta=delta or 0, public=public, by=strata
         )
@@ -197,11 +206,8 @@ def release(
     try:
         write(out, content)
         files.append(out)
-        if page is not None:
-            write(
-                page,
-                _page(made, page_districts or districts, label, {"title": title, **texts}),
-            )
+        if page is not None and html is not None:
+            write(page, html(made))
             files.append(page)
     except SnhkitError as error:
         kept = f"{' and '.join(map(str, files))} was written" if files else "the release is lost"
@@ -218,12 +224,11 @@ def release(
     say(f"Ledger {ledger}: {dataset.ledger.summary}", err=True)
 
 
-def _page(made, districts, label, texts) -> str:
-    """Return the HTML page of a release; if ``districts`` is a file, the page lists its counts."""
+def _page(districts, label, region, texts) -> "Callable[[Release | StratifiedRelease], str]":
+    """Return the function that makes the HTML page of a release; its texts are checked now."""
     from snhkit.districts.districts import Districts
     from snhkit.viz.reports.public_page import Imprint, public_html
 
-    shown = None
-    if districts is not None:
-        shown = Districts.of(districts, label).inside(made.total().region)
-    return public_html(made, shown, Imprint(**texts))
+    imprint = Imprint(**texts)
+    shown = None if districts is None else Districts.of(districts, label).inside(region)
+    return lambda made: public_html(made, shown, imprint)

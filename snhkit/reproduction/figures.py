@@ -259,7 +259,7 @@ def _depth(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     return [
         Job(name, f"epsilon {e}", depth, e,
             lambda d=depth, e=e: _error(place, _paper(effort, d), e, effort.with_one_seed()))
-        for e in ("0.2", "0.8") for depth in (2, 5, 10, 20)
+        for e in ("0.2", "0.8") for depth in (2, 5, 10, 20, 40)
     ]  # fmt: skip
 
 

@@ -61,6 +61,25 @@ def test_a_release_goes_to_standard_output_whole(trips, tmp_path):
     assert not (tmp_path / "-").exists()
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--page-districts", "b.geojson"], "b.geojson"),
+        (["--owner", "x" * 301], "owner: at most 300 characters"),
+    ],
+)
+def test_what_a_page_shows_is_read_before_epsilon_is_spent(run, trips, tmp_path, given, said):
+    (tmp_path / "b.geojson").write_text('{"type": "FeatureCollection", "features": [')
+    words = ["--method", "ug", "--epsilon", "1", "--budget", "1", "--out", "u.snh"]
+    page = ["--page", "p.html", "--title", "Trips"]
+    code, _, err = run("release", *trips, *words, *page, *given)
+    assert code != 0
+    assert said in err
+    code, out, _ = run("ledger", "t.csv.ledger")
+    assert "spent 0" in out
+    assert not (tmp_path / "u.snh").exists()
+
+
 def test_a_page_to_publish_is_written_beside_the_release(run, trips, tmp_path):
     words = ["--method", "ug", "--epsilon", 1, "--budget", 2, "--out", "p.snh"]
     code, out, _ = run("release", *trips, *words, "--page", "p.html", "--title", "Trips", "--json")
