@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["opened", "scan_options"]
 
 _TIMEOUT_S = 10  # seconds to wait for a scheduler's answer
-_NAMES = ("time", "since", "until", "spill", "scheduler", "workers")
+_NAMES = ("time", "tz", "since", "until", "spill", "scheduler", "workers")
 
 
 def scan_options(command):
@@ -31,6 +31,11 @@ def scan_options(command):
             "--time",
             metavar="COLUMN",
             help="Column of times; needed for --since, --until and units such as user-day.",
+        ),
+        click.option(
+            "--tz",
+            metavar="ZONE",
+            help="Time zone of hours and days, and of times without one, such as Europe/Brussels.",
         ),
         click.option(
             "--since", metavar="TIME", help="Use only rows from this time on, such as 2026-11-01."

@@ -72,8 +72,10 @@ class By:
                     f"By: a label must be a printable text of at most {_LONGEST} characters, not "
                     f"{label!r}."
                 )
-        if len(set(labels)) != len(labels) or not 2 <= len(labels) <= _MOST:
-            raise InputError(f"By: give 2 to {_MOST} labels, each once, not {len(labels)}.")
+        if twice := [label for k, label in enumerate(labels) if label in labels[:k]]:
+            raise InputError(f"By: the label {twice[0]!r} is given twice.")
+        if not 2 <= len(labels) <= _MOST:
+            raise InputError(f"By: give 2 to {_MOST} labels, not {len(labels):,}.")
         if self.kind == "column":
             named = self.from_column
             if not (isinstance(named, str) and named.strip() and named.isprintable()):

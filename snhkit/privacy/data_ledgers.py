@@ -69,7 +69,7 @@ def elsewhere(path: Path, records: CountSource) -> Path | None:
 def remember(path: Path) -> None:
     """Add a ledger to the list, unless the list has it or cannot be written."""
     path = path.absolute()
-    if path not in _remembered():
+    if path not in _remembered() and (_list().is_file() or not os.path.lexists(_list())):
         with contextlib.suppress(OSError):
             _list().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle = os.open(_list(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -78,6 +78,8 @@ def remember(path: Path) -> None:
 
 
 def _remembered() -> Iterator[Path]:
+    if not _list().is_file():  # a pipe would never end
+        return
     with contextlib.suppress(OSError):
         for line in dict.fromkeys(_list().read_text("utf-8", "replace").splitlines()):
             with contextlib.suppress(ValueError):

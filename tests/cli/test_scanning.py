@@ -51,6 +51,19 @@ def release(data, folder, *more, code=0):
     return load(out) if not code else done
 
 
+def test_hours_are_those_of_the_zone(frame, tmp_path):
+    frame["at"] = pd.Timestamp("2026-11-01T22:30:00", tz="UTC")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    told = ["--by", "hour", "--time", "at"]
+    for zone, hour in (([], "22"), (["--tz", "Europe/Brussels"], "23")):
+        made = release(tmp_path / "a.csv", tmp_path, *told, *zone, "--force")
+        assert max(made, key=lambda label: made[label].n) == hour
+        (tmp_path / "out.ledger").unlink()
+        (tmp_path / "out.ledger.key").unlink()
+    refused = release(tmp_path / "a.csv", tmp_path, *told, "--tz", "Mars/Base", "--force", code=1)
+    assert "Mars/Base" in str(refused.exception)
+
+
 def test_a_folder_is_released(frame, tmp_path):
     (tmp_path / "trips").mkdir()
     frame[:1_500].to_parquet(tmp_path / "trips" / "a.parquet")

@@ -48,7 +48,7 @@ def test_strata_survive_a_file(by):
         (lambda: By.hour(5), "step must be 1, 2, 3, 4, 6, 8 or 12 hours, not 5"),
         (lambda: By.hour(0), "step"),
         (lambda: By.column("kind", "bike"), "must be a list of texts"),
-        (lambda: By.column("kind", ["a", "a"]), "each once"),
+        (lambda: By.column("kind", ["a", "a"]), "given twice"),
         (lambda: By.column("kind", ["a\x1b[2J"]), "printable"),
         (lambda: By.column("kind", map(str, range(300))), "2 to 200"),
         (lambda: By.column("", ["a", "b"]), "name of the column"),

@@ -1,5 +1,6 @@
 """A file of records has one ledger, wherever the file is moved and however it is named."""
 
+import os
 import shutil
 import warnings
 from fractions import Fraction
@@ -78,3 +79,10 @@ def test_a_list_that_is_damaged_or_missing_stops_nothing(tmp_path, ledgers):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         opened(tmp_path / "april.csv")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_list_that_is_a_pipe_is_left_alone(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.setenv("SNHKIT_LEDGERS", str(tmp_path / "pipe"))
+    assert opened(tmp_path / "trips.csv").remaining == 1

@@ -42,6 +42,13 @@ def test_scales_by_hand():
     assert scales(known([0], np.nan)) == pytest.approx(np.sqrt([8]))
 
 
+def test_what_covers_no_area_holds_nobody():
+    asked = Counted(np.zeros(2), np.ones(2), np.array([0.0, 2_500.0]), np.ones(2), 0.5)
+    nothing, something = usual_bounds("Identity", asked, 0.9)
+    assert nothing.tolist() == [0, 0]
+    assert something[0] < something[1]
+
+
 def test_bounds_are_the_answer_and_quantiles_of_its_bin():
     asked = known([20.0], 30.0)
     table = interval_table()["quantiles"]["Identity"][str(bins_of(asked)[0])]

@@ -269,6 +269,14 @@ def test_what_is_hidden_can_be_chosen_until_something_was_spent(fargo):
         fargo._session.under(PrivacyUnit("record"))
 
 
+def test_another_unit_of_private_records_keeps_their_number_private():
+    records = synthetic_points("fargo", 1_000)
+    owned = explore(records, budget=1, methods=["ug"])
+    for seen, public in ((owned, False), (explore(city="fargo", n=1_000, methods=["ug"]), True)):
+        made = seen._session.under(PrivacyUnit("user", 2))
+        assert (made.dataset.unit.kind, made.dataset.unit.n_public) == ("user", public)
+
+
 def test_a_data_set_keeps_its_own_unit_and_ledger():
     points = synthetic_points("fargo", 1_000)
     dataset = PrivateDataset(points, budget=1, unit="user", max_per_user=3)

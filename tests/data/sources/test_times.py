@@ -61,3 +61,15 @@ def test_instants_are_microseconds_in_utc(given):
 def test_what_is_no_instant_is_refused(given):
     with pytest.raises(InputError, match="since must be a time such as"):
         instant("since", given)
+
+
+def test_an_hour_that_clocks_show_twice_is_the_earlier_one():
+    # In Paris the hour from 2:00 on 25 October 2026 comes twice, first in summer time.
+    column = pa.array([datetime(2026, 10, 25, 2, 30)])
+    found = times_of("trips", column, "Europe/Paris")[0]
+    assert found[0] == instant("since", "2026-10-25T00:30Z")
+
+
+@pytest.mark.parametrize("given", [datetime(2026, 7, 1, 14), np.datetime64("2026-07-01T14:00")])
+def test_an_instant_without_a_zone_is_local(given):
+    assert instant("since", given, "Europe/Paris") == instant("since", "2026-07-01T12:00Z")

@@ -47,6 +47,16 @@ def test_it_holds_what_was_released_and_loads_nothing(release):
     assert not re.search(r'(src|href)="(https?:)?//', page)
 
 
+@pytest.mark.parametrize(
+    ("n_public", "sure"),
+    [(False, "62.2 %"), (True, "73.1 %")],  # 1 / (1 + exp(-0.5)); a replacement costs it twice
+)
+def test_how_sure_an_attacker_can_be_follows_from_epsilon(n_public, sure):
+    data = snh.PrivateDataset(RECORDS, budget=1, unit="record", n_public=n_public)
+    page = public_html(data.release(snh.UniformGrid(), epsilon="0.5"), None, Imprint("Trips"))
+    assert sure in page
+
+
 def test_no_number_is_given_where_the_interval_reaches_to_nobody(release):
     told = districts()
     found = cells(public_html(release, told, Imprint("x")))
