@@ -128,6 +128,13 @@ def test_a_delta_that_was_not_charged_is_not_settled():
     assert ledger.settle(entry, [half]).delta == exact("1e-6")
 
 
+def test_a_cost_that_zcdp_does_not_know_is_refused_by_a_budget_with_a_delta():
+    ledger = Ledger(Budget(1, delta="1e-6"))
+    with pytest.raises(InputError, match="in zCDP is unknown"):
+        ledger.charge("0.1", "DPSGD", delta=exact("1e-7"))
+    assert not ledger.entries
+
+
 @pytest.mark.parametrize("delta", [-1, 1, 2])
 def test_a_delta_is_a_probability(delta):
     ledger = Ledger(1)

@@ -1,5 +1,7 @@
 """The betting game is as hard as epsilon says."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -26,6 +28,13 @@ def test_the_chance_to_win_is_that_of_40_000_played_bets(strategy):
     played = np.mean(np.array([strategy(answer) for answer in answers]) == is_in)
     # Five standard deviations of 40,000 bets are 0.0125.
     assert chance_to_win(strategy, 1) == pytest.approx(played, abs=0.0125)
+
+
+def test_a_strategy_that_tosses_coins_is_called_often():
+    tosses = itertools.cycle([True, False])
+    assert chance_to_win(lambda _: next(tosses), 1.0) == pytest.approx(0.5, abs=1e-9)
+    once = itertools.cycle([True, False])
+    assert chance_to_win(lambda _: next(once), 1.0, calls=1) != pytest.approx(0.5, abs=1e-3)
 
 
 def test_the_coin_is_fair_and_the_counts_differ_by_one():
