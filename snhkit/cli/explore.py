@@ -6,7 +6,12 @@ from pathlib import Path
 import click
 
 from snhkit.cli.output import say
-from snhkit.cli.records import account_options, place_options, refuse_same_file
+from snhkit.cli.records import (
+    account_options,
+    place_options,
+    refuse_same_file,
+    refuse_unasked_people,
+)
 from snhkit.cli.types import INPUT_FILE, Whole
 
 __all__ = ["explore", "explore_command"]
@@ -32,6 +37,11 @@ _COLUMNS = 76  # characters in a line, without the backslash that continues the 
     type=Whole(1),
     metavar="N",
     help="With --user: largest number of records of each user that are used, chosen at random.",
+)
+@click.option(
+    "--unit",
+    type=click.Choice(["record", "user"]),
+    help="Without --user, record states that each record is of another person.",
 )
 @click.option("--title", help="Title of pages and files that you publish; never the file's name.")
 @click.option(
@@ -112,13 +122,13 @@ def explore_command(data: Path, *, center, side_km, public, lat, lon) -> str:
 
 
 def _file(
-    data, center, side_km, public, lat, lon, user, max_per_user, n_public, districts, label, budget,
+    data, center, side_km, public, lat, lon, user, max_per_user, unit, n_public, districts, label, budget,
     ledger, title,
 ):  # fmt: skip
     """Return the options as an ``OwnFile``, a file of private records; None without --data."""
     others = {
         "--center": center, "--side-km": side_km, "--public": public, "--lat": lat, "--lon": lon,
-        "--user": user, "--max-per-user": max_per_user, "--n-public": n_public or None,
+        "--user": user, "--max-per-user": max_per_user, "--unit": unit, "--n-public": n_public or None,
         "--districts": districts, "--label": label, "--budget": budget, "--ledger": ledger,
         "--title": title,
     }  # fmt: skip
@@ -136,6 +146,9 @@ def _file(
     if budget is not None and len(budget) != 1:
         raise click.UsageError(f"--budget takes one value here, not {len(budget)}.")
     refuse_same_file(data=data, public=public, districts=districts, ledger=ledger)
+    if unit is not None and (unit == "user") != (user is not None):
+        raise click.UsageError("--unit user needs --user COLUMN; --unit record goes without it.")
+    refuse_unasked_people(data, user, unit, lat=lat, lon=lon)
     from snhkit.widgets.own_file import OwnFile
 
     def full(path: Path | None) -> str | None:

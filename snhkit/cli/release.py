@@ -10,6 +10,7 @@ from snhkit.cli.records import (
     districts_options,
     records_options,
     refuse_same_file,
+    refuse_unasked_people,
     sizes_option,
     tessellation,
 )
@@ -58,7 +59,8 @@ __all__ = ["release"]
     "--unit",
     metavar="UNIT",
     help="With --user and --time: user-day, user-week and user-N-days protect all records of a "
-    "user in one window of 1, 7 or N days; user protects all records of a user [default: user].",
+    "user in one window of 1, 7 or N days; user protects all records of a user [default: user]. "
+    "Without --user, record states that each record is of another person.",
 )
 @click.option(
     "--whose",
@@ -189,6 +191,7 @@ def release(
         "n_public": n_public,
         "ledger": account,
     }
+    refuse_unasked_people(data, user, unit, lat=where["lat"], lon=where["lon"])
     with opened(data, user, terms, where, scanned=strata is not None) as (dataset, public):
         made = dataset.release(
             builder, epsilon=epsilon[0], delta=delta or 0, public=public, by=strata

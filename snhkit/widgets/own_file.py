@@ -10,6 +10,7 @@ from typing import Any, Self
 from snhkit.checks import typed_number
 from snhkit.data import read_points
 from snhkit.data.sources.files import is_large
+from snhkit.data.sources.opening import people_column
 from snhkit.dataset import PrivateDataset
 from snhkit.districts.districts import Districts
 from snhkit.errors import InputError
@@ -21,13 +22,7 @@ from snhkit.privacy.data_ledgers import ledger_of
 from snhkit.widgets.release_folder import ReleaseFolder
 from snhkit.widgets.session import UNTITLED, Session
 
-__all__ = ["OwnFile", "declared", "people_columns"]
-
-_PEOPLE = re.compile(
-    r"(user|rider|passenger|person|people|customer|client|driver|member|patient|pupil|student|"
-    r"employee|subscriber|account|household|device|phone|imei|msisdn|email|cab|taxi|vehicle|owner)s?"
-    r"(_?(id|no|nr|number|name|key|hash|code))?|uid|uuid"
-)
+__all__ = ["OwnFile", "declared"]
 
 
 @dataclass(frozen=True)
@@ -79,10 +74,10 @@ class OwnFile:
                 "Give both the column of people and the number of records to keep of each, or "
                 "neither."
             )
-        found = [] if user or alone else people_columns(full["path"])
-        if found:
+        found = None if user or alone else people_column(full["path"])
+        if found is not None:
             raise InputError(
-                f"The column {found[0]!r} looks like people, who may appear more than once: name "
+                f"The column {found!r} looks like people, who may appear more than once: name "
                 "it under People, with the records to keep of each. Or tick that each record is of "
                 "another person. Nothing was read."
             )
@@ -163,24 +158,6 @@ class OwnFile:
         for release in folder.releases(dataset.region):
             session.keep(session.shown(release, title_of(release)), stored=True)
         return session
-
-
-def people_columns(path: str) -> list[str]:
-    """Return the columns of a file whose names look like ids of people; no record is read."""
-    import pandas as pd
-    import pyarrow.parquet as pq
-
-    try:
-        if path.endswith(".parquet"):
-            names = pq.read_schema(path).names
-        elif path.endswith((".csv", ".csv.gz", ".tsv", ".txt")):
-            names = pd.read_csv(path, nrows=0, sep=None, engine="python").columns
-        else:
-            return []
-    except (OSError, ValueError):  # the reader of the records says what is wrong
-        return []
-    plain = {str(name): re.sub(r"(?<=[a-z])(?=[A-Z])|[^A-Za-z]+", "_", str(name)) for name in names}
-    return [name for name, text in plain.items() if _PEOPLE.fullmatch(text.strip("_").lower())]
 
 
 def _whole_number(what: str, text: str) -> int | None:

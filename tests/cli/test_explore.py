@@ -15,6 +15,21 @@ def test_a_file_to_explore_needs_its_square_and_a_budget_once(run, trips, tmp_pa
     assert run("explore", "--app", *trips)[0] == 0  # the ledger holds the budget
 
 
+def test_people_are_asked_about(run, trips, tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr("snhkit.cli.launch.explore_in_voila", lambda **told: opened.append(told))
+    text = (tmp_path / "t.csv").read_text(encoding="utf-8")
+    (tmp_path / "t.csv").write_text(text.replace("bearer", "cab_id"), encoding="utf-8")
+    words = ["explore", "--app", *trips, "--budget", 1]
+    code, _, err = run(*words)
+    assert code == 2
+    assert "'cab_id' of t.csv looks like people" in err
+    assert "--unit user needs --user" in run(*words, "--unit", "user")[2]
+    assert not opened
+    assert run(*words, "--unit", "record")[0] == 0
+    assert opened[0]["file"].unit.kind == "record"
+
+
 def test_a_class_shows_invented_cities_in_the_app_only(run, trips, monkeypatch):
     opened = []
     monkeypatch.setattr("snhkit.cli.launch.explore_in_voila", lambda **told: opened.append(told))
