@@ -122,15 +122,15 @@ def explore_command(data: Path, *, center, side_km, public, lat, lon) -> str:
 
 
 def _file(
-    data, center, side_km, public, lat, lon, user, max_per_user, unit, n_public, districts, label, budget,
-    ledger, title,
+    data, center, side_km, public, lat, lon, user, max_per_user, unit, n_public, districts, label,
+    budget, ledger, title,
 ):  # fmt: skip
     """Return the options as an ``OwnFile``, a file of private records; None without --data."""
     others = {
         "--center": center, "--side-km": side_km, "--public": public, "--lat": lat, "--lon": lon,
-        "--user": user, "--max-per-user": max_per_user, "--unit": unit, "--n-public": n_public or None,
-        "--districts": districts, "--label": label, "--budget": budget, "--ledger": ledger,
-        "--title": title,
+        "--user": user, "--max-per-user": max_per_user, "--unit": unit,
+        "--n-public": n_public or None, "--districts": districts, "--label": label,
+        "--budget": budget, "--ledger": ledger, "--title": title,
     }  # fmt: skip
     if data is None:
         for option, value in others.items():

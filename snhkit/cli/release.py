@@ -4,6 +4,7 @@ import json
 
 import click
 
+from snhkit.cli.ask import ask
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
 from snhkit.cli.records import (
     account_options,
@@ -99,6 +100,14 @@ __all__ = ["release"]
     "--page-districts",
     type=INPUT_FILE,
     help="With --page: file of polygons whose counts the page lists [default: --districts].",
+)
+@click.option(
+    "--ask",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=ask,
+    help="Ask four questions instead, show the command that they lead to, and run it if wanted.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
 @click.option(

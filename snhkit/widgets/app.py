@@ -208,6 +208,7 @@ class App(Explorer):
         self._saved = SavedState(self._restore)
         super().__init__(*given, **named)
         self.children = [self._saved, *self.children]
+        self.add_class("snhkit-app")
 
     def show_file(self, file: OwnFile, session: Session) -> None:
         """Show the session of a file; see ``Explorer.show_file``."""

@@ -236,7 +236,7 @@ def _why_settled(session: Session) -> str:
 
 
 def _group(title: str, *parts: w.Widget) -> w.VBox:
-    group = w.VBox([w.HTML(f"<h4>{title}</h4>"), *parts])
+    group = w.VBox([w.HTML(f"<h2>{title}</h2>"), *parts])
     group.add_class("snhkit-group")
     return group
 

@@ -30,10 +30,27 @@ function render({ model, el }) {
   };
   // Otherwise JupyterLab takes the arrow keys away from the slider and the menus.
   const keepKeys = (e) => e.target.setAttribute("data-lm-suppress-shortcuts", "true");
+  // The rows of a box that is picked or under the pointer stand out in the tables beside the map.
+  const rows = document.createElement("style"), marked = { picked: -1, hovered: -1 };
+  const mark = (kind, box) => {
+    marked[kind] = box;
+    const row = (k) => `[data-map="${model.get("_token")}"] tr:has([data-box="${k}"])`;
+    rows.textContent = `${row(marked.hovered)}, ${row(marked.picked)} { background: var(--snhkit-marked); }`;
+  };
+  const choose = (e) => {
+    const row = e.target.closest?.("tr")?.querySelector("[data-box]");
+    if (row) send("pick", Number(row.dataset.box));
+  };
+  let around = null;
   const onMessage = (e) => {
     const d = e.data;
     if (e.source !== frame.contentWindow || !d || d.token !== model.get("_token")) return;
     if (d.kind === "view") view = d.value;
+    if (d.kind === "hovered" || d.kind === "picked") mark(d.kind, d.value);
+    if (d.kind === "picked" && d.value !== model.get("picked")) {
+      model.set("picked", d.value);
+      model.save_changes();
+    }
     if (d.kind === "boxes" && JSON.stringify(d.value) !== shown) {
       shown = JSON.stringify(d.value);
       model.set("boxes", d.value);
@@ -48,7 +65,10 @@ function render({ model, el }) {
       push.declared();
       if (view) send("view", view);
       else push.view();
-      el.closest(".snhkit-explorer")?.addEventListener("focusin", keepKeys);
+      around = el.closest(".snhkit-explorer");
+      around?.addEventListener("focusin", keepKeys);
+      around?.addEventListener("click", choose);
+      around?.setAttribute("data-map", model.get("_token"));
       pushTheme();
     }
   };
@@ -58,9 +78,11 @@ function render({ model, el }) {
   for (const name in push) model.on(`change:${name}`, push[name]);
   push.height();
   push._html();
-  el.appendChild(frame);
+  el.append(frame, rows);
   return () => {
     themes.disconnect();
+    around?.removeEventListener("focusin", keepKeys);
+    around?.removeEventListener("click", choose);
     window.removeEventListener("message", onMessage);
     for (const name in push) model.off(`change:${name}`, push[name]);
   };

@@ -77,8 +77,8 @@ def explore(
     unit : "record" or "user", optional
         The unit of privacy, as for ``PrivateDataset``; by default "record", but a frame or file
         with a column that looks like people is refused until the unit is given. In the explorer,
-        the unit can be changed until the first build. It is fixed for a ``PrivateDataset``, for a ``ledger`` in a file, and
-        for records without user ids.
+        the unit can be changed until the first build. It is fixed for a ``PrivateDataset``, for a
+        ``ledger`` in a file, and for records without user ids.
     max_per_user : int, optional
         With the unit "user", the number of records that are kept of each user.
     ledger : str or path, optional

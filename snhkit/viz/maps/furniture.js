@@ -62,6 +62,7 @@ const snhkit = {
 
   // A button below the zoom buttons that shows the whole region again.
   home(map, box) {
+    map.snhkitRegion = box;
     const control = L.control({ position: "topleft" });
     control.onAdd = () => {
       const bar = L.DomUtil.create("div", "leaflet-bar");

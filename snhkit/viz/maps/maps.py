@@ -14,6 +14,7 @@ from branca.element import Element
 
 from snhkit.errors import InputError, SnhkitError
 from snhkit.geometry import RangeQueries, Region
+from snhkit.markup import number
 from snhkit.viz.maps.land import land
 from snhkit.viz.maps.surface import ColourScale, Surface, surface_overlay
 
@@ -365,7 +366,7 @@ def _add_boxes(
     answers = [(html.escape(name), r.answer(boxes)) for name, r in releases.items()]
     group = module.FeatureGroup(name="Boxes and their counts").add_to(fmap)
     for row, corners in enumerate(boxes.corners_in_degrees().tolist()):
-        lines = [f"{name}: {counts[row]:,.1f}" for name, counts in answers]
+        lines = [f"{name}: {number(counts[row])}" for name, counts in answers]
         tip = "<br>".join([f"<b>Box {row + 1}</b>, released counts", *lines])
         module.Polygon(corners, tooltip=tip, **_snake(BOX_STYLE)).add_to(group)
         number = f'<span class="snhkit-number">{row + 1}</span>'

@@ -16,6 +16,7 @@ from snhkit.districts.boxes import estimates_text
 from snhkit.districts.districts import LocalDistricts
 from snhkit.errors import InputError, printable
 from snhkit.geometry import Grid
+from snhkit.markup import interval_text, number
 from snhkit.methods import METHODS, key_of, title_of
 from snhkit.privacy import written
 from snhkit.release.intervals import meaning
@@ -172,10 +173,10 @@ def _reported(
     if share <= 0:
         return "not counted", "", ""
     if not np.isfinite(low):
-        return f"{count + 0:,.0f}", "not known", f"{density:,.0f}"
+        return number(count), "not known", number(density)
     if low <= 0:
-        return f"below about {high:,.0f}", f"0 to {high:,.0f}", ""
-    return f"{count:,.0f}", f"{low:,.0f} to {high:,.0f}", f"{density:,.0f}"
+        return f"below about {number(high)}", interval_text(0, high), ""
+    return number(count), interval_text(low, high), number(density)
 
 
 def _example(rows: list[_Row]) -> dict[str, _Row | None]:
