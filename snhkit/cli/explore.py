@@ -1,6 +1,5 @@
 """The command that opens the notebooks or the explorer, for invented or private records."""
 
-import shlex
 from pathlib import Path
 
 import click
@@ -14,9 +13,7 @@ from snhkit.cli.records import (
 )
 from snhkit.cli.types import INPUT_FILE, Whole
 
-__all__ = ["explore", "explore_command"]
-
-_COLUMNS = 76  # characters in a line, without the backslash that continues the line
+__all__ = ["explore"]
 
 
 @click.command()
@@ -99,26 +96,6 @@ def explore(folder, as_app, as_class, browser, **own) -> None:
         explore_in_voila(browser=browser, file=file, visitors=as_class)
     else:
         explore_in_jupyter(folder, browser=browser, file=file)
-
-
-def explore_command(data: Path, *, center, side_km, public, lat, lon) -> str:
-    """Return the ``snhkit explore`` command for a file, in lines to copy into a terminal."""
-    from snhkit.privacy.data_ledgers import ledger_of
-
-    words = ["snhkit explore --app --data", shlex.quote(str(data))]
-    between = "=" if center[0] < 0 else " "  # a minus sign would begin an option
-    words += [f"--center{between}{center[0]!r},{center[1]!r}", f"--side-km {side_km:g}"]
-    for name, value in (("public", public), ("lat", lat), ("lon", lon)):
-        words += [] if value is None else [f"--{name} {shlex.quote(str(value))}"]
-    words += [] if ledger_of(data).path.exists() else ["--budget 1"]
-    lines = [words[0]]
-    for word in words[1:]:
-        lines[-1:] = (
-            [f"{lines[-1]} {word}"]
-            if len(lines[-1]) + len(word) < _COLUMNS
-            else [lines[-1] + " \\", f"    {word}"]
-        )
-    return "\n".join(lines)
 
 
 def _file(
