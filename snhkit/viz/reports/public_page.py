@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 import shapely
+from markupsafe import Markup
+from matplotlib.patheffects import withStroke
 
 from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.districts.boxes import estimates_text
@@ -108,7 +110,7 @@ def public_html(
         level=f"{100 * DEFAULT_LEVEL:g} %",
         example=_example(rows),
         about_intervals=f"{said} {_NO_INTERVAL if 'not known' in said else _TOO_FEW}",
-        still=picture(surface_figure({imprint.title: release}), "Where records were counted."),
+        still=_still(release, districts, imprint.title),
         facts=_facts(release),
         strata=_frames(made) if isinstance(made, StratifiedRelease) else None,
         checksum=release.checksum,
@@ -116,6 +118,21 @@ def public_html(
         table="" if frame is None else _in_base64(estimates_text(frame, ".csv")),
         **_drawn(release, districts),
     )
+
+
+def _still(release: "Release", districts: LocalDistricts | None, title: str) -> Markup:
+    """Return the map with coasts, names and districts as a picture, for print and no scripts."""
+    figure, around = surface_figure({title: release}), ground(release.region)
+    axis, side_km = figure.axes[0], release.region.side_m / 1000
+    shapes = [] if districts is None else [_outline(shape) for shape in districts.shapes]
+    for ring in [ring for rings in (*around["land"], *shapes) for ring in rings]:
+        x, y = np.reshape(ring, (-1, 2)).T / 1000
+        axis.plot(x, y, color="#fff", lw=0.6, alpha=0.7)
+    for x, y, name in around["names"]:
+        text = axis.text(x / 1000, y / 1000, name, ha="center", color="#fff", parse_math=False)
+        text.set_path_effects([withStroke(linewidth=2, foreground="#000")])
+    axis.set(xlim=(0, side_km), ylim=(0, side_km))
+    return picture(figure, "Where records were counted: the brighter, the more.")
 
 
 def _frames(made: StratifiedRelease) -> dict[str, Any]:
