@@ -123,6 +123,7 @@ def explorer(chromium: str) -> None:
                 page.set_default_timeout(240_000)
                 page.goto(f"{url}&theme={theme}")
                 app = page.locator(".snhkit-explorer").first
+                app.get_by_role("button", name="Play with a budget").click()
                 app.get_by_role("button", name="Build", exact=True).click()
                 app.locator(".snhkit-built", has_text="5 releases").wait_for()
                 for name, (width, height) in SCREENS.items():

@@ -62,8 +62,15 @@ __all__ = ["explore"]
     help="With --app: a server for a class. Each visitor gets an invented city and a budget of "
     "their own, and cannot open files of this machine.",
 )
+@click.option(
+    "--tiles",
+    metavar="URL|FILE",
+    help="With --app: a background for maps, a local .mbtiles file or the address of a tile "
+    "server with {z}, {x} and {y}. A tile server sees where you look [default: none].",
+)
+@click.option("--attr", metavar="TEXT", help="With --tiles: whom the map must name as its source.")
 @click.option("--browser/--no-browser", default=True, help="Open a browser [default: yes].")
-def explore(folder, as_app, as_class, browser, **own) -> None:
+def explore(folder, as_app, as_class, browser, tiles, attr, **own) -> None:
     """Open the notebooks in JupyterLab, or the explorer as an app.
 
     The explorer is an interactive page that makes releases and shows them on a map. Without --data,
@@ -84,6 +91,11 @@ def explore(folder, as_app, as_class, browser, **own) -> None:
 
     if as_class and not as_app:
         raise click.UsageError("--class needs --app.")
+    if (tiles is not None and not as_app) or (attr is not None and tiles is None):
+        raise click.UsageError("--tiles needs --app, and --attr needs --tiles.")
+    if tiles is not None and Path(tiles).is_file():
+        tiles = str(Path(tiles).resolve())
+    background = {k: v for k, v in (("tiles", tiles), ("attr", attr)) if v is not None}
     if as_class and own["data"] is not None:
         raise click.UsageError(
             "--class shows invented cities only, because visitors would share the budget of "
@@ -93,7 +105,7 @@ def explore(folder, as_app, as_class, browser, **own) -> None:
     if file is not None:
         file.session(report=lambda told: say(str(told), err=True))  # an error ends the command
     if as_app:
-        explore_in_voila(browser=browser, file=file, visitors=as_class)
+        explore_in_voila(browser=browser, file=file, visitors=as_class, background=background)
     else:
         explore_in_jupyter(folder, browser=browser, file=file)
 

@@ -54,7 +54,7 @@ def explore(
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
     districts: DistrictsLike | None = None,
     label: str | None = None,
-    tiles: str | folium.TileLayer | None = None,
+    tiles: "str | os.PathLike[str] | folium.TileLayer | None" = None,
     attr: str | None = None,
     height: int | None = 720,
 ) -> Explorer:
@@ -106,10 +106,10 @@ def explore(
         colours the maps by the counts of the polygons, and a table lists these counts.
     label : str, optional
         The column with the districts' names; by default, the index values are the names.
-    tiles, attr : str or folium.TileLayer, optional
-        A background from the network, as for ``snhkit.viz.maps.base_map``. The requests to the tile
-        server reveal which part of the world the map shows. By default, the map has only coarse
-        borders, and no tile server is used.
+    tiles, attr : str, path or folium.TileLayer, optional
+        A background, as for ``snhkit.viz.maps.base_map``: a local MBTiles file, or a tile server,
+        which sees where one looks. By default, the map has only coarse borders and names, and
+        nothing is requested.
     height : int or None
         Height of the explorer in pixels; None for the height of the window.
 

@@ -39,4 +39,17 @@ def test_a_class_shows_invented_cities_in_the_app_only(run, trips, monkeypatch):
     assert "--class needs --app" in run("explore", "--class")[2]
     assert not opened
     assert run("explore", "--app", "--class", "--no-browser")[0] == 0
-    assert opened == [{"browser": False, "file": None, "visitors": True}]
+    assert opened == [{"browser": False, "file": None, "visitors": True, "background": {}}]
+
+
+def test_a_background_is_for_the_app_and_a_file_of_tiles_has_its_full_path(
+    run, tmp_path, monkeypatch
+):
+    opened = []
+    monkeypatch.setattr("snhkit.cli.launch.explore_in_voila", lambda **told: opened.append(told))
+    assert "--tiles needs --app" in run("explore", "--tiles", "a.mbtiles")[2]
+    assert "--attr needs --tiles" in run("explore", "--app", "--attr", "us")[2]
+    assert not opened
+    (tmp_path / "a.mbtiles").touch()
+    assert run("explore", "--app", "--tiles", "a.mbtiles")[0] == 0
+    assert opened[0]["background"] == {"tiles": str(tmp_path / "a.mbtiles")}

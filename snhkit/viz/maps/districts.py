@@ -60,7 +60,7 @@ def district_map(
     *,
     label: Hashable | None = None,
     m: folium.Map | None = None,
-    tiles: str | folium.TileLayer | None = None,
+    tiles: "str | os.PathLike[str] | folium.TileLayer | None" = None,
     attr: str | None = None,
 ) -> folium.Map:
     """Return a map of districts, or other polygons, coloured by their released counts.
@@ -79,7 +79,7 @@ def district_map(
         The column with the districts' names; by default, the index values are the names.
     m : folium.Map, optional
         An existing map to which the districts are added; the map's view does not change.
-    tiles, attr : str or folium.TileLayer, optional
+    tiles, attr : str, path or folium.TileLayer, optional
         The background of a new map, as for ``base_map``.
 
     Returns
