@@ -228,6 +228,8 @@ def release(
             say(str(made))
     say(f"Written to {' and '.join(map(str, files))}", err=True)
     say(f"Ledger {ledger}: {dataset.ledger.summary}", err=True)
+    if dataset.unit.counting:
+        say(dataset.unit.counting, err=True)
 
 
 def _page(made, districts, label, texts) -> str:

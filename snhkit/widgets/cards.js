@@ -1,7 +1,7 @@
 // The card of a box: its counts by each release as bars with their intervals, and the truth if given.
 // It shows while a pointer is over the box, and stays at the box that a person picked.
 // biome-ignore lint/correctness/noUnusedVariables: draw_bridge.js calls it.
-function snhkitCards(layers, cards, picked) {
+function snhkitCards(map, layers, cards, picked) {
   const part = (parent, className, text = "") => {
     const element = L.DomUtil.create("div", className, parent);
     element.textContent = text;  // never as HTML
@@ -64,7 +64,9 @@ function snhkitCards(layers, cards, picked) {
     layer.unbindTooltip();
     if (!cards[k]) return;
     layer.off("tooltipopen").on("tooltipopen", intoView);
-    const options = { className: "snhkit-card", direction: "auto", opacity: 1, offset: [8, 0] };
+    const [west, east] = ["getNorthWest", "getNorthEast"].map((of) => map.latLngToLayerPoint(layer.getBounds()[of]()).x);
+    const offset = [(east - west) / 2 + 10, 0];  // beside the box, left or right of it
+    const options = { className: "snhkit-card", direction: "auto", opacity: 1, offset };
     layer.bindTooltip(() => content(cards[k]), { ...options, permanent: k === picked });
   });
 }

@@ -27,7 +27,7 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
     waiting = 0;
     if (more) tell();
   };
-  const deal = () => snhkitCards(boxes.all(), cards, boxes.picked);
+  const deal = () => snhkitCards(map, boxes.all(), cards, boxes.picked);
   const boxes = snhkitBoxes(map, drawn, boxStyle, {
     changed: tell,
     picked: (k) => { say("picked", k); deal(); },
@@ -76,6 +76,7 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
     if (e.source !== window.parent || !e.data || e.data.token !== token) return;
     if (Object.hasOwn(hear, e.data.kind)) hear[e.data.kind](e.data.value);
   });
+  map.on("zoomend", deal);
   map.on("moveend", () => {
     const at = map.getCenter();
     if (map.snhkitMoved) say("view", [at.lat, at.lng, map.getZoom()]);

@@ -64,6 +64,8 @@ def test_a_column_that_looks_like_people_is_asked_about(run, trips, tmp_path):
 def test_release_can_hide_users(run, trips, tmp_path):
     words = ["release", *trips, "--method", "ug", "--epsilon", 1, "--budget", 1, "--out", "u.snh"]
     code, _, err = run(*words, "--user", "bearer", "--max-per-user", 3)
+    assert "at most 3 records of one person" in " ".join(err.split())
+    assert "how many were left out was not measured" in " ".join(err.split())
     assert code == 0, err
     unit = snh.load(tmp_path / "u.snh").unit
     assert (unit.kind, unit.max_per_user) == ("user", 3)

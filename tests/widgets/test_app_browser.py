@@ -269,6 +269,83 @@ def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path):
     assert 'snh.synthetic_points("fargo"' in program
 
 
+FAULTS = """(explorer) => {
+  const found = [], shown = (e) => e.getClientRects().length > 0;
+  const panel = explorer.querySelector(".snhkit-panel").getBoundingClientRect();
+  if (explorer.scrollWidth > explorer.clientWidth) found.push("the page is too wide");
+  for (const part of explorer.querySelectorAll(".snhkit-panel table, .snhkit-plots svg")) {
+    const { left, right } = part.getBoundingClientRect();
+    if (shown(part) && (left < panel.left - 1 || right > panel.right + 1)) {
+      found.push(`${part.className.baseVal ?? part.className} is cut: ${right} > ${panel.right}`);
+    }
+  }
+  for (const e of [explorer, ...explorer.querySelectorAll("*")]) {
+    const scrolls = /auto|scroll/.test(getComputedStyle(e).overflowY);
+    if (scrolls && e.scrollHeight > e.clientHeight + 1 && shown(e) && e !== explorer) {
+      found.push(`a second scroller: ${e.className}`);
+    }
+  }
+  const typed = explorer.querySelector(".snhkit-entry input").getBoundingClientRect();
+  if (typed.width < 140) found.push(`the field of a box is ${typed.width} wide`);
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[\\d.]+/g).slice(0, 3).map((c) => {
+      const share = c / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = light(getComputedStyle(document.body).backgroundColor);
+  for (const e of explorer.querySelectorAll("h1, h2, td, .snhkit-soft, .widget-label")) {
+    const ink = light(getComputedStyle(e).color);
+    const contrast = (Math.max(ink, behind) + 0.05) / (Math.min(ink, behind) + 0.05);
+    if (shown(e) && contrast < 4.5) found.push(`${e.className || e.tagName}: contrast ${contrast}`);
+  }
+  return [...new Set(found)];
+}"""
+COVERED = """() => {
+  const map = document.querySelector(".leaflet-container").getBoundingClientRect();
+  const inside = (a) => a.left >= map.left && a.right <= map.right && a.top >= map.top
+    && a.bottom <= map.bottom;
+  const tool = document.querySelector(".leaflet-draw-draw-rectangle").getBoundingClientRect();
+  const top = document.elementFromPoint((tool.left + tool.right) / 2, (tool.top + tool.bottom) / 2);
+  return [
+    top?.matches(".leaflet-draw-draw-rectangle"),
+    inside(document.querySelector(".snhkit-card").getBoundingClientRect()),
+  ];
+}"""
+
+
+@pytest.mark.browser
+def test_at_two_epsilons_nothing_is_cut_on_any_screen_in_any_theme(app, window):
+    visit = Visit(window, app.url)
+    explorer = visit.explorer
+    explorer.get_by_label("City").select_option(label="Fargo")
+    explorer.get_by_role("heading", name="Fargo").wait_for(timeout=30_000)
+    explorer.get_by_label("Records", exact=True).select_option("1,000")
+    visit.hold()
+    for name in ("PrivTree", "SNH", "Denoised grid"):
+        explorer.get_by_label(name, exact=True).uncheck()
+    for left in ("2.6", "2"):
+        explorer.get_by_role("button", name="Build", exact=True).click()
+        explorer.locator(".snhkit-built", has_text=f"left {left}").wait_for(timeout=40_000)
+        explorer.get_by_role("slider").first.press("ArrowRight")
+    visit.rows(12)
+    explorer.locator("tr:has([data-box='3'])").click()  # picks the box on the map
+    visit.frame.locator(".snhkit-card", has_text="Box 4: ").wait_for()
+    explorer.get_by_text("Figures", exact=True).click()
+    for figure in ("Counts in the boxes", "Error against box size", "Released against true"):
+        explorer.get_by_role("button", name=figure).press("Enter")
+        explorer.get_by_role("img", name=figure).wait_for(timeout=20_000)
+        for theme in ("light", "dark"):
+            window.emulate_media(color_scheme=theme)
+            for width, height in ((1280, 800), (1920, 1080), (390, 844), (1024, 768)):
+                window.set_viewport_size({"width": width, "height": height})
+                window.wait_for_timeout(500)
+                where = f"{figure}, {theme}, {width} by {height}"
+                assert explorer.evaluate(FAULTS) == [], where
+                assert visit.frame.evaluate(COVERED) == [True, True], where
+
+
 @pytest.mark.browser
 def test_a_reload_offers_to_go_on(app, window):
     visit = Visit(window, app.url)

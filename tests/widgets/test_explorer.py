@@ -598,7 +598,7 @@ def test_maps_by_hour_are_built_at_one_epsilon_and_chosen_by_a_slider(fargo):
     assert truth[8] / truth.sum() == pytest.approx(true / total, abs=0.01)
     with pytest.raises(InputError, match="built already"):
         fargo.build("ug")
-    find(fargo, ipywidgets.Dropdown, "Maps").value = None
+    find(fargo, ipywidgets.Dropdown, "Maps").value = ""
     fargo.build("ug")  # one map is another release
     assert shown(fargo) == ["UG, ε = 0.2", "Truth"]
     assert slider.labels == []

@@ -375,8 +375,8 @@ def _add_boxes(
         lines = [f"{name}: {number(counts[row])}" for name, counts in answers]
         tip = "<br>".join([f"<b>Box {row + 1}</b>, released counts", *lines])
         module.Polygon(corners, tooltip=tip, **_snake(BOX_STYLE)).add_to(group)
-        number = f'<span class="snhkit-number">{row + 1}</span>'
-        icon = module.DivIcon(html=number, class_name="", icon_size=(0, 0), icon_anchor=(-3, 8))
+        label = f'<span class="snhkit-number">{row + 1}</span>'
+        icon = module.DivIcon(html=label, class_name="", icon_size=(0, 0), icon_anchor=(-3, 8))
         module.Marker(corners[2], icon=icon, interactive=False, keyboard=False).add_to(group)
 
 

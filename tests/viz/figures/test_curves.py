@@ -85,7 +85,9 @@ def test_at_two_epsilons_all_points_show_and_no_name_is_cut(figure):
         "curves": lambda: error_curves(rows.assign(rel_error=0.2), "side_m", label="m"),
         "scatter": lambda: against_truth(rows),
     }[figure]()
-    lines = [line for axis in made.axes for line in axis.lines if line.get_marker() != "None"]
+    lines = [
+        line for axis in made.axes for line in axis.lines if str(line.get_marker()) not in "_|None"
+    ]
     points = [line for line in lines if len(line.get_xdata()) == 3]
     assert len(points) == len(NAMES)
     for line in points:
