@@ -61,12 +61,23 @@ function snhkitCards(map, layers, cards, picked) {
     card.style.marginTop = `${inside(top, bottom, map.top, map.bottom)}px`;
   };
   layers.forEach((layer, k) => {
-    layer.unbindTooltip();
-    if (!cards[k]) return;
-    layer.off("tooltipopen").on("tooltipopen", intoView);
+    const before = layer.getTooltip(), permanent = k === picked;
+    if (!cards[k]) {
+      layer.unbindTooltip();
+      return;
+    }
     const [west, east] = ["getNorthWest", "getNorthEast"].map((of) => map.latLngToLayerPoint(layer.getBounds()[of]()).x);
     const offset = [(east - west) / 2 + 10, 0];  // beside the box, left or right of it
-    const options = { className: "snhkit-card", direction: "auto", opacity: 1, offset };
-    layer.bindTooltip(() => content(cards[k]), { ...options, permanent: k === picked });
+    if (before?.options.permanent === permanent) {  // a card that stays on the map must not flicker
+      before.options.offset = offset;
+      before.setContent(() => content(cards[k]));
+      if (!before.isOpen()) return;
+      before.setLatLng(layer.getCenter());
+      intoView({ tooltip: before, target: layer });
+      return;
+    }
+    layer.off("tooltipopen").on("tooltipopen", intoView);
+    const options = { className: "snhkit-card", direction: "auto", opacity: 1, offset, permanent };
+    layer.bindTooltip(() => content(cards[k]), options);
   });
 }

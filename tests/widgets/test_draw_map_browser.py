@@ -498,7 +498,7 @@ def test_a_comparison_added_to_a_map_switches_layer_and_legend(window, tmp_path)
         assert title.inner_text() == told
     assert window.locator("img.leaflet-image-layer").count() == 1
     window.locator("path.snhkit-box").hover()
-    assert "First: 0.0" in window.locator(".leaflet-tooltip", has_text="Box 1").inner_text()
+    assert "First: 0\n" in window.locator(".leaflet-tooltip", has_text="Box 1").inner_text()
     assert window.title() != "1"
     # The picture lies where the outline is, to a pixel.
     outline = window.locator("path.snhkit-outline").bounding_box()

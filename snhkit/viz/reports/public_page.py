@@ -44,6 +44,8 @@ _TOO_FEW = (
 _NO_INTERVAL = "Small numbers may be noise only."
 _SURE = 10.0  # the largest epsilon on the scale
 _LEAST = 0.01
+_SMOOTH_M = 250.0  # pictures average over squares of this side, in which cells' noise is small
+_SEEN = 3.0  # noise scales that a square's count needs to be coloured
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,8 @@ def public_html(
         level=f"{100 * DEFAULT_LEVEL:g} %",
         example=_example(rows),
         about_intervals=f"{said} {_NO_INTERVAL if 'not known' in said else _TOO_FEW}",
+        smooth=f"{_SMOOTH_M:g}",
+        least=number(max(_SEEN / release.record_epsilon, 1)),
         still=_still(release, districts, imprint.title),
         facts=_facts(release),
         strata=_frames(made) if isinstance(made, StratifiedRelease) else None,
@@ -122,7 +126,10 @@ def public_html(
 
 def _still(release: "Release", districts: LocalDistricts | None, title: str) -> Markup:
     """Return the map with coasts, names and districts as a picture, for print and no scripts."""
-    figure, around = surface_figure({title: release}), ground(release.region)
+    surface = Surface.drawn(release, min(_SMOOTH_M, release.region.side_m))
+    seen = np.where(surface.counts < _SEEN / release.record_epsilon, 0, surface.counts)
+    figure = surface_figure({title: Surface(surface.grid, seen)})
+    around = ground(release.region)
     axis, side_km = figure.axes[0], release.region.side_m / 1000
     shapes = [] if districts is None else [_outline(shape) for shape in districts.shapes]
     for ring in [ring for rings in (*around["land"], *shapes) for ring in rings]:
@@ -254,6 +261,8 @@ def _drawn(release: "Release", districts: LocalDistricts | None) -> dict[str, st
         "side": region.side_m,
         "layer": described,
         "top": ColourScale.shared([surface]).top,
+        "smooth": _SMOOTH_M,
+        "least": _SEEN / release.record_epsilon,
         "box": [x, y, side, side],
         "outlines": shapes,
         **ground(region),
