@@ -60,3 +60,9 @@ def test_what_must_not_be_published_says_so(data):
 def test_nothing_released(data):
     with pytest.raises(InputError, match="not 0 releases"):
         page({}, None, data)
+
+
+def test_a_map_of_one_release_speaks_of_no_choice(data, releases, city):
+    (release,) = releases.values()
+    assert "Choose a method" not in page(releases, None, data)
+    assert "Choose a method" in page({"UG": release, "again": release}, None, data)
