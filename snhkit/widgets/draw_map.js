@@ -6,7 +6,7 @@ function render({ model, el }) {
   frame.className = "snhkit-draw-map";
   frame.title = "Map on which rectangles are drawn";
   Object.assign(frame.style, { width: "100%", border: "0", display: "block" });
-  let ready = false, shown = null, view = null;  // shown: the boxes that the frame holds, as JSON
+  let ready = false, shown = null, view = null, held = -1;  // shown, held: the frame's boxes, as JSON, and pick
   const send = (kind, value) => ready &&
     frame.contentWindow.postMessage({ token: model.get("_token"), kind, value }, "*");
   const push = {
@@ -20,6 +20,11 @@ function render({ model, el }) {
     },
     layers: () => send("layers", model.get("layers")),
     cards: () => send("cards", model.get("cards")),
+    picked: () => {
+      if (model.get("picked") === held) return;  // an echo, as above
+      held = model.get("picked");
+      send("pick", held);
+    },
     declared: () => send("declared", model.get("declared")),
     view: () => { if (model.get("view").length) send("fit", model.get("view")); },
   };
@@ -47,8 +52,9 @@ function render({ model, el }) {
     if (e.source !== frame.contentWindow || !d || d.token !== model.get("_token")) return;
     if (d.kind === "view") view = d.value;
     if (d.kind === "hovered" || d.kind === "picked") mark(d.kind, d.value);
-    if (d.kind === "picked" && d.value !== model.get("picked")) {
-      model.set("picked", d.value);
+    if (d.kind === "picked" && d.value !== held) {
+      held = d.value;
+      model.set("picked", held);
       model.save_changes();
     }
     if (d.kind === "boxes" && JSON.stringify(d.value) !== shown) {
@@ -59,9 +65,11 @@ function render({ model, el }) {
     if (d.kind === "ready") {  // also after the frame is loaded again, as when a cell is moved
       ready = true;
       shown = "[]";
+      held = -1;
       push.boxes();
       push.layers();
       push.cards();
+      push.picked();
       push.declared();
       if (view) send("view", view);
       else push.view();

@@ -20,7 +20,7 @@ from tornado.httpclient import HTTPError
 from tornado.websocket import websocket_connect
 
 import snhkit as snh
-from snhkit.markup import number
+from snhkit.markup import interval_text, number
 
 pytestmark = [
     pytest.mark.slow,
@@ -267,6 +267,68 @@ def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path):
     explorer.get_by_role("button", name="Copy code").press("Enter")
     program = explorer.get_by_role("textbox", name="Code").input_value()
     assert 'snh.synthetic_points("fargo"' in program
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+def test_an_analyst_opens_a_file_by_questions(app, window, tmp_path, size):
+    window.set_viewport_size({"width": size[0], "height": size[1]})
+    window.emulate_media(color_scheme="light" if size[0] > 500 else "dark")
+    points = snh.synthetic_points("fargo", 2_000)
+    lat, lon = points.region.to_latlon(points.xy)
+    file = tmp_path / "trips.csv"
+    rows = pd.DataFrame({"lat": lat, "lon": lon, "rider_id": points.user})
+    rows.to_csv(file, index=False)
+    visit = Visit(window, app.url)
+    explorer = visit.explorer
+    if size[0] < 760:
+        explorer.get_by_role("button", name="Controls").click()
+
+    def press(name: str) -> None:
+        explorer.get_by_role("button", name=name, exact=True).press("Enter")
+
+    explorer.get_by_text("Open a file of your own").click()
+    explorer.get_by_label("File", exact=True).fill(str(file))
+    press("Next")
+    explorer.get_by_label("Centre").fill("46.877, -96.789")
+    explorer.get_by_label("Side, km").fill("8")
+    press("Next")
+    people = explorer.get_by_label("People")
+    people.wait_for()
+    assert people.input_value() == "rider_id"
+    explorer.get_by_label("Records ≤").last.fill("3")
+    press("Next")
+    explorer.get_by_label("Roughly").fill("2000")
+    explorer.get_by_label("Roughly").press("Tab")
+    explorer.get_by_text("Expected errors of squares").wait_for()
+    explorer.get_by_label("Budget ε").fill("1")
+    press("Next")
+    press("Open")
+    explorer.get_by_text("snhkit explore --app").wait_for(timeout=30_000)
+    explorer.get_by_role("heading", name="Counts of private records").wait_for()
+    visit.hold()
+    explorer.get_by_label("Denoised grid", exact=True).uncheck()
+    explorer.get_by_label("UG", exact=True).check()
+    explorer.get_by_role("button", name="Build", exact=True).click()
+    explorer.locator(".snhkit-built", has_text="spent 0.2, left 0.8").wait_for(timeout=40_000)
+    visit.rows(12)
+    explorer.get_by_label("Type a box").fill("46.87, -96.80, 46.89, -96.77")
+    explorer.get_by_label("Type a box").press("Enter")
+    head, newest, *_ = visit.rows(13)
+    assert head[2:] == ["UG, ε = 0.2"]  # and no truth
+    explorer.locator("tr:has([data-box='12'])").click()
+    card = visit.frame.locator(".snhkit-card", has_text="Box 13: ")
+    card.wait_for()
+    (kept,) = (tmp_path / "trips.csv.releases").glob("*.snh")
+    release = snh.load(kept)
+    box = snh.RangeQueries.from_degrees(
+        release.region, south=46.87, west=-96.80, north=46.89, east=-96.77
+    )
+    told = release.estimate(box).iloc[0]
+    ends = interval_text(told["low"], told["high"])
+    assert newest[2].split("\n") == [number(told["count"]), ends]
+    words = ["records, at most 3 of one person", "UG", number(told["count"]), ends]
+    assert card.inner_text().split("\n")[1:] == words
 
 
 FAULTS = """(explorer) => {

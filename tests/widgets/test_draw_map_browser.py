@@ -197,6 +197,22 @@ def test_a_picked_box_stays_picked_when_python_sets_the_boxes(host):
     assert draw.boxes == TWO[:1]
 
 
+def test_python_picks_a_box_and_hears_no_echo(host):
+    draw = Driven(host, boxes=TWO)
+    draw.wait(2)
+    draw.model("fromPython", "picked", 1)
+    draw.frame.wait_for_selector("path.snhkit-grip >> nth=3")
+    draw.model("fromPython", "boxes", [*TWO, TWO[0]])
+    draw.wait(3)
+    host.wait_for_timeout(500)
+    saved = len(host.evaluate("models.view.saved"))
+    host.wait_for_timeout(500)
+    assert len(host.evaluate("models.view.saved")) == saved
+    assert draw.model("get", "picked") == 1
+    draw.model("fromPython", "picked", -1)
+    draw.frame.wait_for_selector("path.snhkit-grip", state="detached")
+
+
 def test_the_card_stays_at_the_picked_box_and_follows_it(host):
     draw = Driven(host, boxes=TWO)
     draw.wait(2)
