@@ -220,6 +220,7 @@ def test_the_card_stays_at_the_picked_box_and_follows_it(host):
     card = {"number": "Box 1", "size": "9 × 9 m", "rows": [row], "counted": "<b>at most 5"}
     draw.model("fromPython", "cards", [card, card | {"number": "Box 2"}])
     draw.frame.locator("path.snhkit-box").first.click()
+    draw.until("document.querySelectorAll('.snhkit-card').length === 1")  # that of hovering fades
     shown = draw.frame.locator(".snhkit-card")
     assert shown.inner_text().split("\n") == [
         "Box 1: 9 × 9 m",

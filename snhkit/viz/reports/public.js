@@ -18,11 +18,12 @@ async function snhkitPublic(base64) {
     }
     return made;
   };
-  const r = Math.round((smooth * (layer.m ?? 0)) / side / 2);
+  const blur = (values, m, r) => sums(sums(values, m, r), m, r).map((sum) => sum / (2 * r + 1) ** 2);
+  const across = (smooth * (layer.m ?? 0)) / side, r = Math.round(across / 4);  // cells in a square
   const smoothed = !r ? layer : {
     ...layer,
-    values: sums(sums(layer.values, layer.m, r), layer.m, r)
-      .map((sum) => (sum * layer.unit < least ? 0 : sum / (2 * r + 1) ** 2)),
+    values: blur(blur(layer.values, layer.m, r), layer.m, r)
+      .map((mean) => (mean * layer.unit * across ** 2 < least ? 0 : mean)),
   };
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const city = snhkitCity([map], header, {

@@ -45,7 +45,7 @@ _NO_INTERVAL = "Small numbers may be noise only."
 _SURE = 10.0  # the largest epsilon on the scale
 _LEAST = 0.01
 _SMOOTH_M = 250.0  # pictures average over squares of this side, in which cells' noise is small
-_SEEN = 3.0  # noise scales that a square's count needs to be coloured
+_SEEN = 5.0  # noise scales that a square's count needs to be coloured
 
 
 @dataclass(frozen=True)
