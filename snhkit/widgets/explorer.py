@@ -341,7 +341,7 @@ class Explorer(w.VBox):
         """Return the answers of the first release on the maps, or of all if a person wants them."""
         if self.every.value or not found:
             return found
-        first = next((name for name in self._layers.names if name in found), next(reversed(found)))
+        first = next((name for name in self._layers.names if name in found), list(found)[-1])
         return {first: found[first]}
 
     def _show_verdict(self) -> None:

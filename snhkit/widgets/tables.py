@@ -39,7 +39,7 @@ def answers_table(
     heads = [] if boxes is None else [_box_head(k, boxes, sizes_m) for k in range(len(boxes))]
     if truth is not None:
         truth = truth[::-1]
-    newest = {name: frame[::-1] for name, frame in columns.items()}
+    newest = {name: frame.iloc[::-1] for name, frame in columns.items()}
     return _table(["Box", "Size in metres"], heads[::-1], newest, unit, truth, empty)
 
 

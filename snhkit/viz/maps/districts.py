@@ -1,6 +1,7 @@
 """Maps of districts that are coloured by their released counts."""
 
 import json
+import os
 from collections.abc import Hashable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any

@@ -73,9 +73,8 @@ def _answers(releases: "Mapping[str, Release]", boxes: RangeQueries | None) -> l
 
 def _count(row: "pd.Series") -> str:
     """Return a count as text, with its interval in brackets."""
-    return (
-        f"{number(row['count'])} ({interval_text(row['low'], row['high']) or 'interval not known'})"
-    )
+    count, low, high = (float(row[of]) for of in ("count", "low", "high"))
+    return f"{number(count)} ({interval_text(low, high) or 'interval not known'})"
 
 
 def _card(release: "Release") -> Markup:
