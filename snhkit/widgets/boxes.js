@@ -8,7 +8,7 @@ function snhkitBoxes(map, drawn, style, { changed, picked, hovered }) {
   const words = L.DomUtil.create("div", "snhkit-keys", container);
   words.setAttribute("role", "status");
   const HELP = "Arrows move, Shift + arrows resize, Delete removes, Escape lets go";
-  let box = null, drawing = false;
+  let box = null, drawing = false, keys = false;  // keys: whether a person uses them, and wants help
   const say = (text) => { words.textContent = text; };
   const all = () => drawn.getLayers().filter((layer) => layer.getBounds);
   // Pixels of the whole world and not of the screen, which Leaflet would round.
@@ -19,6 +19,8 @@ function snhkitBoxes(map, drawn, style, { changed, picked, hovered }) {
     const up = map.distance(b.getSouthWest(), b.getNorthWest());
     return `${Math.round(across)} by ${Math.round(up)} m`;
   };
+
+  const describe = () => say(`${metres(box.getBounds())}${keys ? `. ${HELP}.` : ""}`);
 
   const grips = CORNERS.map((sides) =>
     hold(L.circleMarker([0, 0], { radius: 6, className: "snhkit-grip", bubblingMouseEvents: false }), sides));
@@ -35,7 +37,8 @@ function snhkitBoxes(map, drawn, style, { changed, picked, hovered }) {
     if (layer === box) return;
     box = layer;
     map.keyboard[box ? "disable" : "enable"]();
-    say(box ? `Box of ${metres(box.getBounds())}. ${HELP}.` : "");
+    if (box) describe();
+    else say("");
     frame();
     picked(all().indexOf(box));
   }
@@ -46,7 +49,7 @@ function snhkitBoxes(map, drawn, style, { changed, picked, hovered }) {
     if (!region.contains(next.getCenter())) return;  // nothing is counted out there
     box.setBounds(degrees(next));
     frame();
-    say(`${metres(box.getBounds())}. ${HELP}.`);
+    describe();
     changed();
   }
   function hold(layer, sides) {
@@ -55,6 +58,7 @@ function snhkitBoxes(map, drawn, style, { changed, picked, hovered }) {
       path.addEventListener("pointerdown", (e) => {
         if (drawing || e.button) return;
         e.stopPropagation();
+        keys = false;
         if (sides === WHOLE) pick(layer);
         const from = at(e), start = pixels(box.getBounds());
         const follow = (e) => move(start, sides, at(e).subtract(from));
@@ -91,6 +95,7 @@ function snhkitBoxes(map, drawn, style, { changed, picked, hovered }) {
   container.addEventListener("keydown", (e) => {
     if (e.target !== container) return;  // a button of the map has the focus
     const boxes = all(), step = e.ctrlKey ? 1 : 8;
+    keys = true;
     if (e.key === "e" || e.key === "E") pick(boxes[(boxes.indexOf(box) + 1) % boxes.length] ?? null);
     else if (e.key === "Enter") create();
     else if (!box) return;

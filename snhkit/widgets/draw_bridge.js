@@ -76,7 +76,7 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
     if (e.source !== window.parent || !e.data || e.data.token !== token) return;
     if (Object.hasOwn(hear, e.data.kind)) hear[e.data.kind](e.data.value);
   });
-  map.on("zoomend", deal);
+  map.on("zoomend moveend resize", deal);
   map.on("moveend", () => {
     const at = map.getCenter();
     if (map.snhkitMoved) say("view", [at.lat, at.lng, map.getZoom()]);

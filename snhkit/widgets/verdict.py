@@ -162,19 +162,19 @@ def _table(
     order = sorted(lines, key=lambda name: lines[name].errors[0])
     styles = method_styles(order)
     top = max(lines[name].errors[0] for name in order) or 1.0
-    bar = {"class": "snhkit-bar"}
+    bar, more = {"class": "snhkit-bar"}, {"class": "snhkit-more"}  # more: not on telephones
     rows = [
         [
             name,
             Cell(_bar(lines[name], top, styles[name].colour), bar),
-            *map(percent, lines[name].errors[1:]),
+            *(Cell(percent(error), more) for error in lines[name].errors[1:]),
             *lines[name].rest,
         ]
         for name in order
     ]
     first, *others = map(band_name, bands)
     tips = [Cell(head, {"title": tip}) for head, tip in heads.items()]
-    columns = ["Release", Cell(first, bar), *others, *tips]
+    columns = ["Release", Cell(first, bar), *(Cell(other, more) for other in others), *tips]
     return html_table(columns, rows, caption=caption, kind="snhkit-verdict")
 
 
