@@ -29,7 +29,7 @@ function snhkitBoxes(map, drawn, style, { changed, picked, hovered }) {
       if (!box) grip.remove();
       else {
         const b = box.getBounds();
-        grip.setLatLng([b.getNorthWest(), b.getNorthEast(), b.getSouthEast(), b.getSouthWest()][k]).addTo(map);
+        grip.setLatLng([b.getNorthWest(), b.getNorthEast(), b.getSouthEast(), b.getSouthWest()][k]).addTo(map).bringToFront();
       }
     }
   }

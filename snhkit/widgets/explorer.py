@@ -22,7 +22,7 @@ from snhkit.widgets.controls import Controls
 from snhkit.widgets.draw_map import DrawMap
 from snhkit.widgets.export_panel import ExportPanel, OnScreen
 from snhkit.widgets.layers import Layers
-from snhkit.widgets.layout import BANNER, SHIPPED, Body, StoryPanel, drawers
+from snhkit.widgets.layout import BANNER, SHIPPED, Body, Drawers, StoryPanel
 from snhkit.widgets.open_panel import OpenPanel
 from snhkit.widgets.own_file import OwnFile
 from snhkit.widgets.plots import Plots
@@ -86,7 +86,7 @@ class Explorer(w.VBox):
             indent=False,
             layout={"width": "auto"},
         )
-        self._drawers = drawers(
+        self._drawers = Drawers(
             {
                 "Figures": self._plots,
                 "Save and publish": self._export,
@@ -94,7 +94,7 @@ class Explorer(w.VBox):
             }
         )
         opener = [] if self._opener is None else [
-            drawers({"Open a file of your own": self._opener})
+            Drawers({"Open a file of your own": self._opener})
         ]  # fmt: skip
         self._body = Body(
             self._said,
@@ -122,7 +122,7 @@ class Explorer(w.VBox):
         self.map.observe(self._boxes_changed, "boxes")
         self._plots.top.observe(self._draw, "value")
         self._plots.choice.observe(self._draw, "value")
-        self._drawers.observe(self._draw, "selected_index")
+        self._drawers.buttons["Figures"].observe(self._draw, "value")
         self.every.observe(self._show_tables, "value")
         controls.teaching.observe(self._show_all, "value")
         for choice in (controls.city, controls.n):
@@ -384,7 +384,7 @@ class Explorer(w.VBox):
             self.map.cards = cards(boxes, self._answers, self.dataset.unit, truth, days)
 
     def _draw(self, _: object = None) -> None:
-        if self._drawers.selected_index != 0:  # the drawer of figures is closed
+        if not self._drawers.buttons["Figures"].value:  # nobody sees them
             return
         with self._lock:
             try:

@@ -2,12 +2,14 @@
 
 import html
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import ipywidgets as w
 
 from snhkit.viz.reports.story import SHIPPED, shipped_story, story_html
 
-__all__ = ["BANNER", "SHIPPED", "Body", "StoryPanel", "drawers"]
+__all__ = ["BANNER", "SHIPPED", "Body", "Drawers", "StoryPanel"]
 
 BANNER = (
     '<div role="note" class="snhkit-banner"><b>Teaching mode:</b> true counts are shown, which '
@@ -71,11 +73,22 @@ def _box(name: str, parts: Sequence[w.Widget]) -> w.Box:
     return box
 
 
-def drawers(parts: Mapping[str, w.Widget]) -> w.Accordion:
-    """Return widgets that are hidden under their titles until a person clicks a title."""
-    made = w.Accordion(list(parts.values()), titles=tuple(parts))
-    made.add_class("snhkit-fold")
-    return made
+class Drawers(w.VBox):
+    """Widgets that are hidden until a person presses the button with their title."""
+
+    def __init__(self, parts: Mapping[str, w.Widget]) -> None:
+        self.buttons = {title: w.ToggleButton(description=title) for title in parts}
+        rows = []
+        for part, button in zip(parts.values(), self.buttons.values(), strict=True):
+            inside = w.VBox([part], layout={"display": "none"})
+            button.tooltip = f"Show or hide: {button.description}"
+            button.observe(partial(self._turn, inside), "value")
+            rows += [button, inside]
+        super().__init__(rows)
+        self.add_class("snhkit-fold")
+
+    def _turn(self, inside: w.VBox, change: dict[str, Any]) -> None:
+        inside.layout.display = "" if change["new"] else "none"
 
 
 class StoryPanel(w.VBox):

@@ -157,6 +157,20 @@ def test_drawn_edited_and_deleted_boxes_arrive(host):
     assert not draw.frame.locator("path.snhkit-grip").count()
 
 
+def test_corners_can_be_pulled_of_a_box_that_was_drawn_while_another_was_picked(host):
+    draw = Driven(host)
+    draw.draw(0.2, 0.2, 0.35, 0.35)
+    draw.wait(1)
+    draw.draw(0.6, 0.5, 0.7, 0.6)
+    draw.wait(2)
+    before = draw.boxes
+    x, y = draw.middle("path.snhkit-grip >> nth=2")
+    draw.drag((x - 2, y - 2), (x + 20, y + 20))
+    after = draw.changed(before)
+    assert after[1][1:3] == pytest.approx(before[1][1:3], abs=1e-6)
+    assert after[1][3] > before[1][3]
+
+
 def test_a_box_is_not_dragged_out_of_the_region(host):
     draw = Driven(host, boxes=TWO[:1])
     draw.wait(1)

@@ -327,7 +327,7 @@ def test_figures_follow_the_boxes_and_those_of_errors_need_teaching_mode(fargo):
     teaching.value = False
     assert figures.options == ("Counts in the boxes",)
     assert not fargo._plots.picture.value  # nothing is drawn into a closed drawer
-    fargo._drawers.selected_index = 0
+    fargo._drawers.buttons["Figures"].value = True
     assert "Build a release to draw the figure here" in text_of(fargo)
     fargo.build("ug")
     fargo.map.boxes = []

@@ -20,7 +20,7 @@ import snhkit as snh
 first = snh.explore(city="fargo", n=5_000, budget=1, methods=["ug", "identity", "privtree"])
 first
 """
-OTHER = 'other = snh.explore(city="fargo", n=1_000, methods=["ug"], height=200)\nother'
+OTHER = 'other = snh.explore(city="fargo", n=1_000, methods=["ug"], height=600)\nother'
 ANSWERS = """
 import json as _json
 _boxes = NAME.boxes
@@ -148,7 +148,7 @@ class Page:
 
     def drawer(self, title: str) -> None:
         """Open a drawer below the numbers."""
-        self.explorer.get_by_text(title, exact=True).click()
+        self.button(title).press("Enter")
 
     def pictures(self) -> list[str]:
         return self.frame.locator("img.leaflet-image-layer").evaluate_all(
@@ -410,6 +410,7 @@ def test_the_trips_of_an_analyst_by_hour(lab, window, ask, tmp_path):
     page.settle()
     page.draw((0.3, 0.3), (0.7, 0.7))
     page.wait_rows(1)
+    window.screenshot(path="/tmp/c29/lab2.png")
     line = page.frame.locator(".snhkit-card-line")
     line.wait_for()
     counts = ask(
@@ -425,6 +426,8 @@ def test_the_trips_of_an_analyst_by_hour(lab, window, ask, tmp_path):
     assert [height / max(heights) for height in heights] == pytest.approx(shown, abs=0.01)
 
     page.drawer("Figures")
+    window.wait_for_timeout(1500)
+    window.screenshot(path="/tmp/c29/lab3.png")
     page.button("Side by side").press("Enter")
     page.explorer.locator(".snhkit-strata img").nth(23).wait_for()
     page.drawer("Save and publish")
