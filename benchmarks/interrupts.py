@@ -56,7 +56,7 @@ def write_records(path: Path, rows: int) -> None:
         for a, b, user in zip(lat, lon, rng.integers(300, size=rows), strict=True)
     )
     with path.open("w", encoding="utf-8") as file:
-        file.write("lat,lon,user\n")
+        file.write("lat,lon,bearer\n")
         file.writelines(lines)
 
 

@@ -90,7 +90,8 @@ def photograph(browser: Browser, notebook: Path) -> bytes:
         if not box or min(box["width"], box["height"]) < 50:
             raise RuntimeError("its tagged cell shows nothing")
         page.set_viewport_size({"width": 1280, "height": max(800, int(box["height"]) + 50)})
-        page.wait_for_timeout(1_000)
+        what.scroll_into_view_if_needed()
+        page.wait_for_timeout(5_000)  # frames out of view are not drawn
         return what.screenshot()
 
 

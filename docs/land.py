@@ -2,9 +2,10 @@
 
 COUNTIES is cb_2016_us_county_500k.shp of plotly-geo 1.0.0 (US Census Bureau, cartographic
 boundaries of 2016, 1:500,000), COUNTRIES is countries-50m.json of the npm package world-atlas 2.0.2
-(Natural Earth 4.1, 1:50,000,000), and CITIES is the folder naturalearth_cities of geopandas 0.14.4
-(Natural Earth). All are in the public domain. `pip download --no-deps plotly-geo==1.0.0
-geopandas==0.14.4` and `npm pack world-atlas@2.0.2` fetch them.
+(Natural Earth 4.1, 1:50,000,000), and CITIES is ne_10m_populated_places_simple.json of Natural
+Earth (1:10,000,000), which github.com/martynafford/natural-earth-geojson holds as 7z. All are in
+the public domain. `pip download --no-deps plotly-geo==1.0.0` and `npm pack world-atlas@2.0.2` fetch
+the others.
 """
 
 import argparse
@@ -44,17 +45,16 @@ def countries(path: Path) -> gpd.GeoDataFrame:
     return gpd.GeoDataFrame({"name": frame["name"].to_numpy()}, geometry=shapes, crs=4326)
 
 
-def places(folder: Path) -> pd.DataFrame:
-    """Return names and positions of cities: the twelve of the paper, and large ones."""
-    frame = gpd.read_file(folder / "naturalearth_cities.shp")
-    mine = [(c.name, c.lat, c.lon) for c in CITIES.values()]
-    known = {name for name, _, _ in mine}
+def places(path: Path) -> pd.DataFrame:
+    """Return names and positions of cities, the largest first after the twelve of the paper."""
+    frame = gpd.read_file(path).sort_values("pop_max", ascending=False, kind="stable")
+    mine = {c.name: (c.name, c.lat, c.lon) for c in CITIES.values()}
     theirs = [
         (name, point.y, point.x)
         for name, point in zip(frame["name"], frame.geometry, strict=True)
-        if name not in known
+        if name not in mine or abs(mine[name][1] - point.y) > AROUND
     ]
-    return pd.DataFrame(mine + theirs, columns=["name", "lat", "lon"]).round(4)
+    return pd.DataFrame([*mine.values(), *theirs], columns=["name", "lat", "lon"]).round(3)
 
 
 if __name__ == "__main__":

@@ -1,33 +1,19 @@
-"""Write the pictures of the documentation: python docs/pictures.py {first,methods,explorer}.
+"""Write the pictures of the documentation: python docs/pictures.py {first,methods}.
 
 ``first`` draws one invented city as UG, SNH and the denoised grid release it, beside the truth.
 ``methods`` draws the expected errors of methods by the size of squares.
-``explorer`` starts the app, builds, and takes a screenshot at four sizes in both themes; it needs
-Chromium. All write to docs/gallery.
+Both write to docs/gallery.
 """
 
 import argparse
-import io
-import json
-import os
 import runpy
-import secrets
-import shutil
-import signal
-import socket
-import subprocess
-import sys
-import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
-from PIL import Image
 
 import snhkit as snh
-from snhkit.cli.launch import _HERE, _app, _notebook
 from snhkit.methods import title
 from snhkit.metrics import band_name
 from snhkit.privacy import PrivacyUnit
@@ -39,12 +25,6 @@ from snhkit.widgets.session import synthetic
 GALLERY = Path(__file__).parent / "gallery"
 CITY, N, EPSILON, SIZES_M = "san_francisco", 100_000, 0.2, (25.0, 100.0)
 DRAWN = ("UG", "Identity", "AG", "PrivTree", "DAWA", "HDMM", "SNH", "Denoised grid")
-SCREENS = {
-    "1280x800": (1280, 800),
-    "1920x1080": (1920, 1080),
-    "projector": (960, 540),  # 1920 by 1080 at 200 %
-    "phone": (390, 844),
-}
 
 
 def first() -> None:
@@ -110,67 +90,7 @@ def draw(shown: dict[str, Surface], view: snh.RangeQueries) -> Figure:
     return figure
 
 
-def explorer(chromium: str) -> None:
-    """Take screenshots of the app at four sizes, in both themes."""
-    from playwright.sync_api import sync_playwright
-
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
-        url, server = serve(Path(folder))
-        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        try:
-            for theme in ("light", "dark"):
-                page = browser.new_page(viewport={"width": 1280, "height": 800})
-                page.set_default_timeout(240_000)
-                page.goto(f"{url}&theme={theme}")
-                app = page.locator(".snhkit-explorer").first
-                app.get_by_role("button", name="Build", exact=True).click()
-                app.locator(".snhkit-built", has_text="5 releases").wait_for()
-                for name, (width, height) in SCREENS.items():
-                    page.set_viewport_size({"width": width, "height": height})
-                    page.wait_for_timeout(3_000)
-                    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-                    small = picture.quantize(256, dither=Image.Dither.NONE)
-                    small.save(GALLERY / f"explorer-{name}-{theme}.png", optimize=True)
-                page.context.close()
-        finally:
-            browser.close()
-            os.killpg(server.pid, signal.SIGINT)
-            server.wait(30)
-
-
-def serve(folder: Path) -> tuple[str, subprocess.Popen]:
-    """Start the app with a theme that the address chooses; return its address and process."""
-    (folder / "snhkit.ipynb").write_text(
-        json.dumps(_notebook([_app(None, visitors=False)])), encoding="utf-8"
-    )
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    token = secrets.token_hex(16)
-    words = [
-        "snhkit.ipynb", f"--port={port}", "--no-browser", f"--Voila.token={token}",
-        "--VoilaConfiguration.template=snhkit", "--VoilaConfiguration.allow_theme_override=YES",
-    ]  # fmt: skip
-    server = subprocess.Popen(  # noqa: S603 - our own interpreter and words
-        [sys.executable, "-m", "voila", *words],
-        cwd=folder,
-        env={**os.environ, "JUPYTER_PATH": str(_HERE / "_jupyter")},
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        with socket.socket() as door:
-            if door.connect_ex(("127.0.0.1", port)) == 0:
-                return f"http://127.0.0.1:{port}/?token={token}", server
-        time.sleep(0.3)
-    raise SystemExit("Voila did not start.")
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Write the pictures of README and explorer.")
-    parser.add_argument("what", choices=["first", "methods", "explorer"])
-    parser.add_argument("--chromium", default=shutil.which("chromium") or "chromium")
-    given = parser.parse_args()
-    {"first": first, "methods": methods, "explorer": lambda: explorer(given.chromium)}[given.what]()
+    parser = argparse.ArgumentParser(description="Write the pictures of the documentation.")
+    parser.add_argument("what", choices=["first", "methods"])
+    {"first": first, "methods": methods}[parser.parse_args().what]()

@@ -1,11 +1,38 @@
-"""HTML tables, as ledgers, releases, reports and the explorer show them."""
+"""HTML tables and numbers, as ledgers, releases, reports and the explorer show them."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-__all__ = ["Cell", "html_table"]
+__all__ = ["Cell", "error_text", "html_table", "interval_text", "number", "percent"]
+
+
+def number(value: float) -> str:
+    """Return a count as text: whole below 1,000, else to three figures, as ``counts.js`` does."""
+    size = abs(value)
+    if size < 1000:
+        shown = math.floor(value + 0.5)
+    else:
+        step = 10 ** (math.floor(math.log10(size)) - 2)
+        shown = math.copysign(math.floor(size / step + 0.5) * step, value)
+    return f"{shown:,.0f}".replace("-", "\u2212")
+
+
+def interval_text(low: float, high: float) -> str:
+    """Return the ends of an interval as text; empty if they are unknown."""
+    return f"{number(low)} to {number(high)}" if math.isfinite(low) else ""
+
+
+def error_text(value: float) -> str:
+    """Return an error to two figures as text; empty if it is unknown."""
+    return f"{float(f'{value:.2g}'):,g}" if math.isfinite(value) else ""
+
+
+def percent(share: float) -> str:
+    """Return a share to two figures as a percentage; empty if it is unknown."""
+    return f"{error_text(100 * share)} %" if math.isfinite(share) else ""
 
 
 class Cell(NamedTuple):

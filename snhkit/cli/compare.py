@@ -4,7 +4,6 @@ import json
 
 import click
 
-from snhkit.cli.explore import explore_command
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
 from snhkit.cli.records import (
     counted,
@@ -139,8 +138,18 @@ def compare(
         say(
             "\nThe noise came from --seed: anyone who knows the seed can remove the noise.", err=err
         )
-    following = "snhkit explore" if data is None else explore_command(data, **where)
+    following = "snhkit explore" if data is None else _explored(data, **where)
     say(f"\n{OWNER_ONLY}\nReport: {report}\nNext: {following}", err=err)
+
+
+def _explored(data, *, center, side_km, public, lat, lon) -> str:
+    """Return the command that opens the same file in the explorer."""
+    from snhkit.widgets.own_file import OwnFile
+
+    columns = tuple((k, name) for k, name in (("lat", lat), ("lon", lon)) if name is not None)
+    where = {"lat": center[0], "lon": center[1], "side_m": 1000 * side_km}
+    public = None if public is None else str(public)
+    return OwnFile(str(data), **where, public=public, columns=columns).command
 
 
 def _without(options: dict, left_out: str) -> dict:

@@ -1,17 +1,19 @@
 """The command that opens the notebooks or the explorer, for invented or private records."""
 
-import shlex
 from pathlib import Path
 
 import click
 
 from snhkit.cli.output import say
-from snhkit.cli.records import account_options, place_options, refuse_same_file
+from snhkit.cli.records import (
+    account_options,
+    place_options,
+    refuse_same_file,
+    refuse_unasked_people,
+)
 from snhkit.cli.types import INPUT_FILE, Whole
 
-__all__ = ["explore", "explore_command"]
-
-_COLUMNS = 76  # characters in a line, without the backslash that continues the line
+__all__ = ["explore"]
 
 
 @click.command()
@@ -32,6 +34,11 @@ _COLUMNS = 76  # characters in a line, without the backslash that continues the 
     type=Whole(1),
     metavar="N",
     help="With --user: largest number of records of each user that are used, chosen at random.",
+)
+@click.option(
+    "--unit",
+    type=click.Choice(["record", "user"]),
+    help="Without --user, record states that each record is of another person.",
 )
 @click.option("--title", help="Title of pages and files that you publish; never the file's name.")
 @click.option(
@@ -55,8 +62,15 @@ _COLUMNS = 76  # characters in a line, without the backslash that continues the 
     help="With --app: a server for a class. Each visitor gets an invented city and a budget of "
     "their own, and cannot open files of this machine.",
 )
+@click.option(
+    "--tiles",
+    metavar="URL|FILE",
+    help="With --app: a background for maps, a local .mbtiles file or the address of a tile "
+    "server with {z}, {x} and {y}. A tile server sees where you look [default: none].",
+)
+@click.option("--attr", metavar="TEXT", help="With --tiles: whom the map must name as its source.")
 @click.option("--browser/--no-browser", default=True, help="Open a browser [default: yes].")
-def explore(folder, as_app, as_class, browser, **own) -> None:
+def explore(folder, as_app, as_class, browser, tiles, attr, **own) -> None:
     """Open the notebooks in JupyterLab, or the explorer as an app.
 
     The explorer is an interactive page that makes releases and shows them on a map. Without --data,
@@ -77,6 +91,11 @@ def explore(folder, as_app, as_class, browser, **own) -> None:
 
     if as_class and not as_app:
         raise click.UsageError("--class needs --app.")
+    if (tiles is not None and not as_app) or (attr is not None and tiles is None):
+        raise click.UsageError("--tiles needs --app, and --attr needs --tiles.")
+    if tiles is not None and Path(tiles).is_file():
+        tiles = str(Path(tiles).resolve())
+    background = {k: v for k, v in (("tiles", tiles), ("attr", attr)) if v is not None}
     if as_class and own["data"] is not None:
         raise click.UsageError(
             "--class shows invented cities only, because visitors would share the budget of "
@@ -86,41 +105,21 @@ def explore(folder, as_app, as_class, browser, **own) -> None:
     if file is not None:
         file.session(report=lambda told: say(str(told), err=True))  # an error ends the command
     if as_app:
-        explore_in_voila(browser=browser, file=file, visitors=as_class)
+        explore_in_voila(browser=browser, file=file, visitors=as_class, background=background)
     else:
         explore_in_jupyter(folder, browser=browser, file=file)
 
 
-def explore_command(data: Path, *, center, side_km, public, lat, lon) -> str:
-    """Return the ``snhkit explore`` command for a file, in lines to copy into a terminal."""
-    from snhkit.privacy.data_ledgers import ledger_of
-
-    words = ["snhkit explore --app --data", shlex.quote(str(data))]
-    between = "=" if center[0] < 0 else " "  # a minus sign would begin an option
-    words += [f"--center{between}{center[0]!r},{center[1]!r}", f"--side-km {side_km:g}"]
-    for name, value in (("public", public), ("lat", lat), ("lon", lon)):
-        words += [] if value is None else [f"--{name} {shlex.quote(str(value))}"]
-    words += [] if ledger_of(data).path.exists() else ["--budget 1"]
-    lines = [words[0]]
-    for word in words[1:]:
-        lines[-1:] = (
-            [f"{lines[-1]} {word}"]
-            if len(lines[-1]) + len(word) < _COLUMNS
-            else [lines[-1] + " \\", f"    {word}"]
-        )
-    return "\n".join(lines)
-
-
 def _file(
-    data, center, side_km, public, lat, lon, user, max_per_user, n_public, districts, label, budget,
-    ledger, title,
+    data, center, side_km, public, lat, lon, user, max_per_user, unit, n_public, districts, label,
+    budget, ledger, title,
 ):  # fmt: skip
     """Return the options as an ``OwnFile``, a file of private records; None without --data."""
     others = {
         "--center": center, "--side-km": side_km, "--public": public, "--lat": lat, "--lon": lon,
-        "--user": user, "--max-per-user": max_per_user, "--n-public": n_public or None,
-        "--districts": districts, "--label": label, "--budget": budget, "--ledger": ledger,
-        "--title": title,
+        "--user": user, "--max-per-user": max_per_user, "--unit": unit,
+        "--n-public": n_public or None, "--districts": districts, "--label": label,
+        "--budget": budget, "--ledger": ledger, "--title": title,
     }  # fmt: skip
     if data is None:
         for option, value in others.items():
@@ -136,6 +135,9 @@ def _file(
     if budget is not None and len(budget) != 1:
         raise click.UsageError(f"--budget takes one value here, not {len(budget)}.")
     refuse_same_file(data=data, public=public, districts=districts, ledger=ledger)
+    if unit is not None and (unit == "user") != (user is not None):
+        raise click.UsageError("--unit user needs --user COLUMN; --unit record goes without it.")
+    refuse_unasked_people(data, user, unit, lat=lat, lon=lon)
     from snhkit.widgets.own_file import OwnFile
 
     def full(path: Path | None) -> str | None:

@@ -6,9 +6,10 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from snhkit.errors import InputError
@@ -65,7 +66,11 @@ def explore_in_jupyter(folder: Path, *, browser: bool, file: "OwnFile | None" = 
 
 
 def explore_in_voila(
-    *, browser: bool, file: "OwnFile | None" = None, visitors: bool = False
+    *,
+    browser: bool,
+    file: "OwnFile | None" = None,
+    visitors: bool = False,
+    background: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Serve the explorer as an app without code on the loopback address, with a token.
 
@@ -79,7 +84,7 @@ def explore_in_voila(
     _remove_left_behind()
     with tempfile.TemporaryDirectory(prefix=f"{_FOLDER}{os.getpid()}-") as folder:
         notebook = Path(folder) / "snhkit.ipynb"
-        content = _notebook([_app(file, visitors=visitors)])
+        content = _notebook([_app(file, visitors=visitors, background=background)])
         notebook.write_text(json.dumps(content), encoding="utf-8")
         notebook.chmod(0o600)
         words = [str(notebook), "--token", f"--Voila.ip={_ONLY_HERE}"]
@@ -111,14 +116,20 @@ def _add_to_path(folder: Path) -> None:
     os.environ["JUPYTER_PATH"] = os.pathsep.join([str(folder), *([others] if others else [])])
 
 
-def _app(file: "OwnFile | None", *, visitors: bool) -> str:
+def _app(
+    file: "OwnFile | None",
+    *,
+    visitors: bool,
+    background: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """Return the Python code of the app, which the app's page does not show."""
-    if visitors:
-        return "from snhkit.widgets.app import explore_app\n\nexplore_app(opens_files=False)"
     told = "" if file is None else f"OwnFile(**{asdict(file)!r})"
+    given = [told] if told else []
+    given += ["opens_files=False"] if visitors else []
+    given += [f"{name}={text!r}" for name, text in background.items()]
     lines = ["from snhkit.widgets.app import explore_app"]
     lines += ["from snhkit.widgets.own_file import OwnFile"] if told else []
-    return "\n".join([*lines, "", f"explore_app({told})"])
+    return "\n".join([*lines, "", f"explore_app({', '.join(given)})"])
 
 
 def _write_notebook(folder: Path, file: "OwnFile") -> str:

@@ -37,6 +37,7 @@ __all__ = [
     "read_file",
     "records_options",
     "refuse_same_file",
+    "refuse_unasked_people",
     "region_sentence",
     "sizes_option",
     "synthetic",
@@ -152,6 +153,24 @@ def refuse_same_file(**paths: Path | None) -> None:
             raise click.UsageError(
                 f"{other} and {name} are the same file, {path}; name different files."
             )
+
+
+def refuse_unasked_people(
+    data: Path, user: str | None, unit: str | None, **columns: str | None
+) -> None:
+    """Raise UsageError if nobody said how often a person may appear, but a column has ids."""
+    if user is not None or unit is not None:
+        return
+    from snhkit.data.sources.opening import people_column
+
+    with named_as_options():
+        found = people_column(data, **columns)
+    if found is not None:
+        raise click.UsageError(
+            f"the column {found!r} of {data} looks like people, who may appear more than once: "
+            f"give --user {found} and --max-per-user N, or --unit record if each record is of "
+            "another person. Nothing was read."
+        )
 
 
 def synthetic(city: str) -> "tuple[Points, Points, str, str]":

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from snhkit.cli.ask import ask
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
 from snhkit.cli.records import (
     account_options,
     districts_options,
     records_options,
     refuse_same_file,
+    refuse_unasked_people,
     sizes_option,
     tessellation,
 )
@@ -65,7 +67,8 @@ __all__ = ["release"]
     "--unit",
     metavar="UNIT",
     help="With --user and --time: user-day, user-week and user-N-days protect all records of a "
-    "user in one window of 1, 7 or N days; user protects all records of a user [default: user].",
+    "user in one window of 1, 7 or N days; user protects all records of a user [default: user]. "
+    "Without --user, record states that each record is of another person.",
 )
 @click.option(
     "--whose",
@@ -104,6 +107,14 @@ __all__ = ["release"]
     "--page-districts",
     type=INPUT_FILE,
     help="With --page: file of polygons whose counts the page lists [default: --districts].",
+)
+@click.option(
+    "--ask",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=ask,
+    help="Ask four questions instead, show the command that they lead to, and run it if wanted.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
 @click.option(
@@ -196,6 +207,7 @@ def release(
         "n_public": n_public,
         "ledger": account,
     }
+    refuse_unasked_people(data, user, unit, lat=where["lat"], lon=where["lon"])
     with opened(data, user, terms, where, scanned=strata is not None) as (dataset, public):
         listed, texts = page_districts or districts, {"title": title or "", **texts}
         html = None if page is None else _page(listed, label, dataset.region, texts)
@@ -222,6 +234,8 @@ def release(
             say(str(made))
     say(f"Written to {' and '.join(map(str, files))}", err=True)
     say(f"Ledger {ledger}: {dataset.ledger.summary}", err=True)
+    if dataset.unit.counting:
+        say(dataset.unit.counting, err=True)
 
 
 def _page(districts, label, region, texts) -> "Callable[[Release | StratifiedRelease], str]":

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import By, Points, Region
 from snhkit.geometry.strata import STEPS
-from snhkit.markup import html_table
+from snhkit.markup import html_table, percent
 from snhkit.methods import METHODS, title
-from snhkit.metrics import band_name
+from snhkit.metrics import SIZE_BANDS_M, band_name
 from snhkit.planning.expected import known_errors
 from snhkit.planning.table import PLANNED, Situation, plan_table
 from snhkit.privacy import Epsilon
@@ -18,8 +18,9 @@ from snhkit.privacy import Epsilon
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Recommendation", "recommend"]
+__all__ = ["Recommendation", "prospects", "recommend"]
 
+_TRIED = ("0.1", "0.2", "0.5", "1", "2")  # values of epsilon
 _ONE_MAP = "one map"
 _MOSTLY_NOISE = 0.5  # the relative error from which fewer strata are recommended
 _CLOSE = 1.1  # errors that differ by a smaller factor may be in reverse order in another city
@@ -183,6 +184,25 @@ def recommend(
         table = known_errors([best], place.divided(one), epsilon, sizes_m)
         split[str(one) if one else _ONE_MAP] = float(table["rel_error"].iloc[0])
     return Recommendation(best, close[1:], measure, evidence, split)
+
+
+def prospects(n: int, **terms: Any) -> list[tuple[str, list[str]]]:
+    """Return, for some values of epsilon, the expected errors of squares of each size band.
+
+    Each error is that of the best method for the band, as text; "unknown" if none was measured.
+    ``terms`` are arguments of ``recommend``: ``region``, ``unit`` and ``max_per_user``.
+    """
+    rows = []
+    for epsilon in _TRIED:
+        texts = []
+        for band in SIZE_BANDS_M:
+            try:
+                found = recommend(n, epsilon, band, **terms).evidence
+                texts.append(percent(found["rel_error"].iloc[0]))
+            except (InputError, IndexError):
+                texts.append("unknown")
+        rows.append((epsilon, texts))
+    return rows
 
 
 def _coarser(by: By) -> Iterator[By | None]:

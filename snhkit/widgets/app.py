@@ -4,6 +4,7 @@ import html
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +209,7 @@ class App(Explorer):
         self._saved = SavedState(self._restore)
         super().__init__(*given, **named)
         self.children = [self._saved, *self.children]
+        self.add_class("snhkit-app")
 
     def show_file(self, file: OwnFile, session: Session) -> None:
         """Show the session of a file; see ``Explorer.show_file``."""
@@ -240,8 +242,16 @@ class App(Explorer):
                 self._desk.start(again)
 
 
-def explore_app(file: OwnFile | None = None, *, opens_files: bool = True) -> App:
+def explore_app(
+    file: OwnFile | None = None,
+    *,
+    opens_files: bool = True,
+    tiles: str | None = None,
+    attr: str | None = None,
+) -> App:
     """Return the explorer as an app, on a file of private records or a synthetic city.
+
+    ``tiles`` and ``attr`` are the background of its maps, as for ``base_map``.
 
     On a server that visitors share, ``opens_files`` is False: files of the machine cannot be opened
     then, and methods whose builds take many minutes are not offered.
@@ -253,7 +263,7 @@ def explore_app(file: OwnFile | None = None, *, opens_files: bool = True) -> App
     app = App(
         controls,
         lambda key, n: synthetic(key, n, None, unit),
-        base_map,
+        partial(base_map, tiles=tiles, attr=attr),
         None,
         opens_files=opens_files,
         tells=file is None,

@@ -14,9 +14,8 @@ from snhkit.widgets.wording import message, parse_box
 __all__ = ["BoxEntry"]
 
 _TOOLTIPS = {
-    "Add": "Add the typed box (or press Enter in the field)",
     "Sample 100 boxes": "Replace all boxes by 100 random squares of the chosen sizes",
-    "Remove last": "Remove the box with the highest number",
+    "Remove": "Remove the picked box, or the one with the highest number",
     "Clear": "Remove all boxes",
 }
 
@@ -29,17 +28,16 @@ class BoxEntry(w.VBox):
     ) -> None:
         self._map, self._region, self._sample = draw_map, region, sample
         self.text = w.Text(
-            placeholder="south, west, north, east",
+            placeholder="south, west, north, east; Enter",
             description="Type a box",
-            tooltip="South, west, north and east of a box, in degrees",
-            layout={"flex": "1 1 260px", "min_width": "0", "width": "auto"},
+            tooltip="South, west, north and east of a box, in degrees; Enter adds it",
+            layout={"flex": "1 1 250px", "min_width": "0", "width": "auto"},
             style={"description_width": "auto"},
         )
         self.message = w.HTML()
         buttons = {
-            "Add": self._add,
             "Sample 100 boxes": self._sampled,
-            "Remove last": self._remove_last,
+            "Remove": self._remove,
             "Clear": self._clear,
         }
         self.text.on_msg(self._entered)
@@ -50,6 +48,7 @@ class BoxEntry(w.VBox):
         }
         for name, action in buttons.items():
             self.buttons[name].on_click(action)
+        self.buttons["Sample 100 boxes"].button_style = "primary"
         line = w.HBox([self.text, *self.buttons.values()])
         line.add_class("snhkit-entry")
         super().__init__([line, self.message])
@@ -65,9 +64,9 @@ class BoxEntry(w.VBox):
 
     def _entered(self, _: Any, content: Any, __: Any) -> None:
         if content.get("event") == "submit":
-            self._add(None)
+            self._add()
 
-    def _add(self, _: Any) -> None:
+    def _add(self) -> None:
         try:
             box = parse_box(self.text.value)
         except InputError as error:
@@ -92,9 +91,12 @@ class BoxEntry(w.VBox):
         else:
             self.say("")
 
-    def _remove_last(self, _: Any) -> None:
+    def _remove(self, _: Any) -> None:
         self.say("")
-        self._map.boxes = self._map.boxes[:-1]
+        boxes, picked = self._map.boxes, self._map.picked
+        gone = picked if 0 <= picked < len(boxes) else len(boxes) - 1
+        self._map.picked = -1
+        self._map.boxes = [box for k, box in enumerate(boxes) if k != gone]
 
     def _clear(self, _: Any) -> None:
         self.say("")

@@ -1,7 +1,7 @@
 // The card of a box: its counts by each release as bars with their intervals, and the truth if given.
-// It shows while a pointer is over the box, and at the newest box after a person has changed the boxes.
+// It shows while a pointer is over the box, and stays at the box that a person picked.
 // biome-ignore lint/correctness/noUnusedVariables: draw_bridge.js calls it.
-function snhkitCards(layers, cards, changed) {
+function snhkitCards(map, layers, cards, picked) {
   const part = (parent, className, text = "") => {
     const element = L.DomUtil.create("div", className, parent);
     element.textContent = text;  // never as HTML
@@ -9,7 +9,8 @@ function snhkitCards(layers, cards, changed) {
   };
   const content = (card) => {
     const box = document.createElement("div");
-    part(box, "snhkit-card-size", card.size);
+    part(box, "snhkit-card-size", `${card.number}: ${card.size}`);
+    if (card.counted) part(box, "", card.counted);
     const ends = new Set(card.rows.map(([name]) => name.split(", ε = ")[1]));
     const short = (name) => (ends.size === 1 ? name.split(", ε = ")[0] : name);
     const rows = card.truth === undefined ? card.rows : [["Truth", card.truth, "", "#808080", card.true, card.true, card.true], ...card.rows];
@@ -60,10 +61,23 @@ function snhkitCards(layers, cards, changed) {
     card.style.marginTop = `${inside(top, bottom, map.top, map.bottom)}px`;
   };
   layers.forEach((layer, k) => {
-    layer.unbindTooltip();
-    if (!cards[k]) return;
-    layer.bindTooltip(content(cards[k]), { className: "snhkit-card", direction: "auto", opacity: 1, offset: [8, 0] });
+    const before = layer.getTooltip(), permanent = k === picked;
+    if (!cards[k]) {
+      layer.unbindTooltip();
+      return;
+    }
+    const [west, east] = ["getNorthWest", "getNorthEast"].map((of) => map.latLngToLayerPoint(layer.getBounds()[of]()).x);
+    const offset = [(east - west) / 2 + 10, 0];  // beside the box, left or right of it
+    if (before?.options.permanent === permanent) {  // a card that stays on the map must not flicker
+      before.options.offset = offset;
+      before.setContent(() => content(cards[k]));
+      if (!before.isOpen()) return;
+      before.setLatLng(layer.getCenter());
+      intoView({ tooltip: before, target: layer });
+      return;
+    }
     layer.off("tooltipopen").on("tooltipopen", intoView);
-    if (changed && k === layers.length - 1) layer.openTooltip();
+    const options = { className: "snhkit-card", direction: "auto", opacity: 1, offset, permanent };
+    layer.bindTooltip(() => content(cards[k]), options);
   });
 }

@@ -99,7 +99,7 @@ class Controls(w.VBox):
         self.sides_wrong = w.HTML()
         self.by = _labelled(
             w.Dropdown, "Maps", "One map, or a map for each hour or weekday, at one epsilon",
-            options=[("one", None), ("by hour", By.hour()), ("by weekday", By.weekday())],
+            options=[("one", ""), ("by hour", By.hour()), ("by weekday", By.weekday())],
         )  # fmt: skip
         self.ticks = {key: _tick(method, ticked=key in methods) for key, method in METHODS.items()}
         self.ticks[DISTRICTS] = w.Checkbox(
@@ -176,7 +176,7 @@ class Controls(w.VBox):
     @property
     def by_chosen(self) -> By | None:
         """The strata in which a release is built; None for one map."""
-        return self.by.value  # pyright: ignore[reportReturnType]
+        return self.by.value or None  # pyright: ignore[reportReturnType]
 
     @property
     def sizes_m(self) -> tuple[float, float]:
@@ -206,7 +206,7 @@ class Controls(w.VBox):
             choice.disabled = busy
         self.by.layout.display = "" if session.has_times else "none"
         if not session.has_times:
-            self.by.value = None
+            self.by.value = ""
         for invented in (self.n, self.teaching):  # not used for real records
             invented.layout.display = "" if session.invented else "none"
 
@@ -236,7 +236,7 @@ def _why_settled(session: Session) -> str:
 
 
 def _group(title: str, *parts: w.Widget) -> w.VBox:
-    group = w.VBox([w.HTML(f"<h4>{title}</h4>"), *parts])
+    group = w.VBox([w.HTML(f"<h2>{title}</h2>"), *parts])
     group.add_class("snhkit-group")
     return group
 

@@ -1,4 +1,4 @@
-// The part of DrawMap inside the map's page; needs Leaflet, Leaflet.draw, furniture.js and panes.js.
+// The part of DrawMap inside the map's page; needs Leaflet, Leaflet.draw, furniture.js, panes.js and boxes.js.
 // biome-ignore lint/correctness/noUnusedVariables: the script that draw_map.py writes calls it.
 function drawBridge(map, drawn, token, boxStyle, legend) {
   const say = (kind, value) => window.parent.postMessage({ token, kind, value }, "*");
@@ -12,21 +12,31 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
   };
   const corners = (b) => [[b[0], b[1]], [b[2], b[3]]];
   const panes = snhkitPanes(map, legend);
-
-  const rectangles = () => drawn.getLayers().filter((layer) => layer.getBounds);
-  const show = () => panes.mirror(rectangles().map((layer) => layer.getBounds()), boxStyle);
+  const show = () => panes.mirror(boxes.all().map((layer) => layer.getBounds()), boxStyle);
+  // While a box is dragged, the next change is told when the cards of the last one have come.
+  let waiting = 0, more = false, cards = [];
   const tell = () => {
-    own = true;
     show();
-    say("boxes", rectangles().map(boxOf));
+    more = Boolean(waiting);
+    if (more) return;
+    waiting = setTimeout(answered, 300);  // cards may stay as they are
+    say("boxes", boxes.all().map(boxOf));
   };
-  let declared = null, own = false;  // own: a person has just changed the boxes
+  const answered = () => {
+    clearTimeout(waiting);
+    waiting = 0;
+    if (more) tell();
+  };
+  const deal = () => snhkitCards(map, boxes.all(), cards, boxes.picked);
+  const boxes = snhkitBoxes(map, drawn, boxStyle, {
+    changed: tell,
+    picked: (k) => { say("picked", k); deal(); },
+    hovered: (k) => say("hovered", k),
+  });
+  let declared = null;
   const hear = {
     boxes(value) {
-      drawn.clearLayers();
-      for (const b of value) {
-        drawn.addLayer(Object.assign(L.rectangle(corners(b), boxStyle), { snhkitBox: b }));
-      }
+      boxes.set(value);
       show();
     },
     layers(value) {
@@ -34,9 +44,11 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
       show();
     },
     cards(value) {
-      snhkitCards(rectangles(), value, own);
-      own = false;
+      cards = value;
+      deal();
+      answered();
     },
+    pick(k) { boxes.pick(boxes.all()[k] ?? null); },
     fit([south, west, north, east]) {
       map.snhkitFit([[south, west], [north, east]]);
     },
@@ -64,11 +76,7 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
     if (e.source !== window.parent || !e.data || e.data.token !== token) return;
     if (Object.hasOwn(hear, e.data.kind)) hear[e.data.kind](e.data.value);
   });
-
-  // The timeout lets folium's handler add a new shape to the group first; "stop" covers Cancel.
-  map.on("draw:created draw:edited draw:deleted draw:editstop draw:deletestop", () => setTimeout(tell));
-  map.on("draw:editmove draw:editresize", show);  // the numbers go with a box that is being edited
-  snhkitKeyboard(map, drawn, boxStyle, tell);
+  map.on("zoomend moveend resize", deal);
   map.on("moveend", () => {
     const at = map.getCenter();
     if (map.snhkitMoved) say("view", [at.lat, at.lng, map.getZoom()]);

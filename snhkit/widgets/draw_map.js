@@ -6,7 +6,7 @@ function render({ model, el }) {
   frame.className = "snhkit-draw-map";
   frame.title = "Map on which rectangles are drawn";
   Object.assign(frame.style, { width: "100%", border: "0", display: "block" });
-  let ready = false, shown = null, view = null;  // shown: the boxes that the frame holds, as JSON
+  let ready = false, shown = null, view = null, held = -1;  // shown, held: the frame's boxes, as JSON, and pick
   const send = (kind, value) => ready &&
     frame.contentWindow.postMessage({ token: model.get("_token"), kind, value }, "*");
   const push = {
@@ -20,6 +20,11 @@ function render({ model, el }) {
     },
     layers: () => send("layers", model.get("layers")),
     cards: () => send("cards", model.get("cards")),
+    picked: () => {
+      if (model.get("picked") === held) return;  // an echo, as above
+      held = model.get("picked");
+      send("pick", held);
+    },
     declared: () => send("declared", model.get("declared")),
     view: () => { if (model.get("view").length) send("fit", model.get("view")); },
   };
@@ -30,10 +35,28 @@ function render({ model, el }) {
   };
   // Otherwise JupyterLab takes the arrow keys away from the slider and the menus.
   const keepKeys = (e) => e.target.setAttribute("data-lm-suppress-shortcuts", "true");
+  // The rows of a box that is picked or under the pointer stand out in the tables beside the map.
+  const rows = document.createElement("style"), marked = { picked: -1, hovered: -1 };
+  const mark = (kind, box) => {
+    marked[kind] = box;
+    const row = (k) => `[data-map="${model.get("_token")}"] tr:has([data-box="${k}"])`;
+    rows.textContent = `${row(marked.hovered)}, ${row(marked.picked)} { background: var(--snhkit-marked); }`;
+  };
+  const choose = (e) => {
+    const row = e.target.closest?.("tr")?.querySelector("[data-box]");
+    if (row) send("pick", Number(row.dataset.box));
+  };
+  let around = null;
   const onMessage = (e) => {
     const d = e.data;
     if (e.source !== frame.contentWindow || !d || d.token !== model.get("_token")) return;
     if (d.kind === "view") view = d.value;
+    if (d.kind === "hovered" || d.kind === "picked") mark(d.kind, d.value);
+    if (d.kind === "picked" && d.value !== held) {
+      held = d.value;
+      model.set("picked", held);
+      model.save_changes();
+    }
     if (d.kind === "boxes" && JSON.stringify(d.value) !== shown) {
       shown = JSON.stringify(d.value);
       model.set("boxes", d.value);
@@ -42,13 +65,18 @@ function render({ model, el }) {
     if (d.kind === "ready") {  // also after the frame is loaded again, as when a cell is moved
       ready = true;
       shown = "[]";
+      held = -1;
       push.boxes();
       push.layers();
       push.cards();
+      push.picked();
       push.declared();
       if (view) send("view", view);
       else push.view();
-      el.closest(".snhkit-explorer")?.addEventListener("focusin", keepKeys);
+      around = el.closest(".snhkit-explorer");
+      around?.addEventListener("focusin", keepKeys);
+      around?.addEventListener("click", choose);
+      around?.setAttribute("data-map", model.get("_token"));
       pushTheme();
     }
   };
@@ -58,9 +86,11 @@ function render({ model, el }) {
   for (const name in push) model.on(`change:${name}`, push[name]);
   push.height();
   push._html();
-  el.appendChild(frame);
+  el.append(frame, rows);
   return () => {
     themes.disconnect();
+    around?.removeEventListener("focusin", keepKeys);
+    around?.removeEventListener("click", choose);
     window.removeEventListener("message", onMessage);
     for (const name in push) model.off(`change:${name}`, push[name]);
   };

@@ -31,7 +31,7 @@ class _Bridge(MacroElement):
 
     def __init__(self, fmap: folium.Map, group: folium.FeatureGroup, token: str) -> None:
         super().__init__()
-        parts = ("panes.js", "keyboard.js", "cards.js", "draw_bridge.js")
+        parts = ("panes.js", "boxes.js", "cards.js", "draw_bridge.js")
         self.js = "\n".join((_HERE / part).read_text(encoding="utf-8") for part in parts)
         self.map_name, self.group_name = fmap.get_name(), group.get_name()
         self.token, self.style = token, BOX_STYLE
@@ -60,8 +60,10 @@ class DrawMap(anywidget.AnyWidget):
         side; without layers, there is one map. The maps move together, and the leftmost map has the
         drawing tools.
     cards : list of dict
-        For each rectangle the card that the map shows at it, while a pointer is over it or after
-        it was drawn; made by ``snhkit.widgets.tables.cards``.
+        For each rectangle the card that the map shows at it, while a pointer is over it or while
+        it is picked; made by ``snhkit.widgets.tables.cards``.
+    picked : int
+        The index of the rectangle that a person picked to move, resize or remove it; -1 for none.
     view : list of float
         South, west, north and east of the area to show, in degrees; setting the list moves the
         map.
@@ -83,6 +85,7 @@ class DrawMap(anywidget.AnyWidget):
     boxes = traitlets.List(traitlets.List(traitlets.Float(), minlen=4, maxlen=4)).tag(sync=True)
     layers = traitlets.List(traitlets.Dict()).tag(sync=True)
     cards = traitlets.List(traitlets.Dict()).tag(sync=True)
+    picked = traitlets.Int(-1).tag(sync=True)
     view = traitlets.List(traitlets.Float()).tag(sync=True)
     declared = traitlets.List(traitlets.Float()).tag(sync=True)
     height = traitlets.Int(380).tag(sync=True)
@@ -97,7 +100,7 @@ class DrawMap(anywidget.AnyWidget):
         """Replace the map by another map, and remove all boxes and layers."""
         token = secrets.token_hex(16)  # so that late messages from the old page are not accepted
         with self.hold_sync():
-            self.boxes, self.layers, self.cards = [], [], []
+            self.boxes, self.layers, self.cards, self.picked = [], [], [], -1
             self.view, self.declared = [], []
             self._token = token
             self._html = _page(fmap, token)
@@ -124,6 +127,7 @@ def _page(fmap: folium.Map, token: str) -> str:
     importlib.import_module(module.__name__ + ".plugins").Draw(
         feature_group=group,
         show_geometry_on_click=False,  # the sandbox blocks alert()
+        edit_options={"edit": False, "remove": False},  # boxes are changed where they lie
         draw_options={**others, "rectangle": {"showArea": False, "shapeOptions": BOX_STYLE}},
     ).add_to(fmap)
     _Bridge(fmap, group, token).add_to(fmap)

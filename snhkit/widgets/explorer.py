@@ -3,12 +3,13 @@
 import asyncio
 import html
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import folium
 import ipywidgets as w
 import numpy as np
+import pandas as pd
 
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError, SnhkitError
@@ -21,7 +22,7 @@ from snhkit.widgets.controls import Controls
 from snhkit.widgets.draw_map import DrawMap
 from snhkit.widgets.export_panel import ExportPanel, OnScreen
 from snhkit.widgets.layers import Layers
-from snhkit.widgets.layout import BANNER, SHIPPED, Body, StoryPanel, folded
+from snhkit.widgets.layout import BANNER, SHIPPED, Body, Drawers, StoryPanel
 from snhkit.widgets.open_panel import OpenPanel
 from snhkit.widgets.own_file import OwnFile
 from snhkit.widgets.plots import Plots
@@ -78,14 +79,30 @@ class Explorer(w.VBox):
         self._entry = BoxEntry(self.map, lambda: self._session.region, self.sample)
         parts = ("title", "banner", "built", "verdict", "table", "districts", "ledger")
         self._said = {name: w.HTML() for name in parts}
-        self._plots = Plots(self._said["table"])
+        self._plots, self._answers = Plots(), {}
+        self.every = w.Checkbox(
+            description="All releases",
+            tooltip="Show the counts of all releases, not only of the one on the map",
+            indent=False,
+            layout={"width": "auto"},
+        )
+        self._drawers = Drawers(
+            {
+                "Figures": self._plots,
+                "Save and publish": self._export,
+                "Budget": self._said["ledger"],
+            }
+        )
+        opener = [] if self._opener is None else [
+            Drawers({"Open a file of your own": self._opener})
+        ]  # fmt: skip
         self._body = Body(
             self._said,
-            side=[controls, *(folded("Open a file of your own", o) for o in (self._opener,) if o)],
+            side=[controls, *opener],
             desk=self._desk,
             stage=[self._layers, self.map, self._strata, self._entry],
-            figures=[self._plots],
-            below=[self._export],
+            every=self.every,
+            drawers=self._drawers,
         )
         style = w.HTML(f"<style>{_CSS}</style>", layout={"display": "none"})
         self._story = StoryPanel(self.play) if controls.city.value == SHIPPED and tells else None
@@ -96,7 +113,7 @@ class Explorer(w.VBox):
         if height is None:
             self.add_class("snhkit-whole")
         else:
-            self._body.set_height(height)
+            self.layout.height = f"{height}px"
         self._listen()
         self._show_all()
 
@@ -105,6 +122,8 @@ class Explorer(w.VBox):
         self.map.observe(self._boxes_changed, "boxes")
         self._plots.top.observe(self._draw, "value")
         self._plots.choice.observe(self._draw, "value")
+        self._drawers.buttons["Figures"].observe(self._draw, "value")
+        self.every.observe(self._show_tables, "value")
         controls.teaching.observe(self._show_all, "value")
         for choice in (controls.city, controls.n):
             choice.observe(self._another_city, "value")
@@ -246,7 +265,7 @@ class Explorer(w.VBox):
     def _another_size(self, _: object) -> None:
         self._show_controls(_)
         self._show_verdict()
-        self._show_answers()
+        self._show_tables()
         self._draw()
 
     @property
@@ -270,7 +289,6 @@ class Explorer(w.VBox):
             self._show_answers()
             self._draw()
             self._show_layers()
-            self._show_districts()
             self._said["ledger"].value = ledger_panel(self.dataset.ledger)
             self._show_controls()
             self._show_verdict()
@@ -294,15 +312,37 @@ class Explorer(w.VBox):
             layers = self._layers.shown(self._session, self._strata.chosen)
             self.map.layers = layers
             self._body.set_panes(len(layers))
+            self._show_tables()
 
-    def _show_districts(self) -> None:
-        districts, session = self._session.districts, self._session
-        self._said["districts"].layout.display = None if districts else "none"
-        if districts is not None:
-            truth = session.true_districts if self._teaching else None
-            self._said["districts"].value = districts_table(
-                districts.titles, session.district_answers, unit=self.dataset.unit, truth=truth
+    def _show_tables(self, _: object = None) -> None:
+        """Show the counts of boxes and districts, by the release on the map or by all."""
+        with self._lock:
+            boxes, districts, session = self.boxes, self._session.districts, self._session
+            unit, truth = self.dataset.unit, None
+            if self._teaching:
+                truth = np.zeros(0, int) if boxes is None else session.truth(boxes)
+            self.every.layout.display = "" if len(session.built) > 1 else "none"
+            self._said["table"].value = answers_table(
+                boxes,
+                self._of_the_map(self._answers),
+                unit=unit,
+                truth=truth,
+                sizes_m=self._controls.sizes_m,
             )
+            self._said["districts"].layout.display = None if districts else "none"
+            if districts is not None:
+                truth = session.true_districts if self._teaching else None
+                told = self._of_the_map(session.district_answers)
+                self._said["districts"].value = districts_table(
+                    districts.titles, told, unit=unit, truth=truth
+                )
+
+    def _of_the_map(self, found: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFrame]:
+        """Return the answers of the first release on the maps, or of all if a person wants them."""
+        if self.every.value or not found:
+            return found
+        first = next((name for name in self._layers.names if name in found), list(found)[-1])
+        return {first: found[first]}
 
     def _show_verdict(self) -> None:
         with self._lock:
@@ -319,13 +359,18 @@ class Explorer(w.VBox):
             self.map.boxes = kept  # this assignment calls ``_boxes_changed`` again
             return
         self._show_answers()
-        self._remember()
+        self._show_tables()
         if self._later is not None:
             self._later.cancel()
         try:
-            self._later = asyncio.get_running_loop().call_later(_DELAY_S, self._draw)
+            self._later = asyncio.get_running_loop().call_later(_DELAY_S, self._at_rest)
         except RuntimeError:
-            self._draw()
+            self._at_rest()
+
+    def _at_rest(self) -> None:
+        """Draw the figure and save the state, once a person has stopped to move a box."""
+        self._draw()
+        self._remember()
 
     def _show_answers(self) -> None:
         with self._lock:
@@ -334,18 +379,13 @@ class Explorer(w.VBox):
             if self._teaching:
                 truth = np.zeros(0, int) if boxes is None else self._session.truth(boxes)
             found = {} if boxes is None else self._session.estimates(boxes)
-            answers = {name: one.frame() for name, one in found.items()}
+            self._answers = {name: one.frame() for name, one in found.items()}
             days = {} if boxes is None else self._session.days(boxes, found, truth=self._teaching)
-            self.map.cards = cards(boxes, answers, truth, days)
-            self._said["table"].value = answers_table(
-                boxes,
-                answers,
-                unit=self.dataset.unit,
-                truth=truth,
-                sizes_m=self._controls.sizes_m,
-            )
+            self.map.cards = cards(boxes, self._answers, self.dataset.unit, truth, days)
 
     def _draw(self, _: object = None) -> None:
+        if not self._drawers.buttons["Figures"].value:  # nobody sees them
+            return
         with self._lock:
             try:
                 self._plots.draw(

@@ -23,7 +23,8 @@ function render({ model, el }) {
   const choice = add("select", bar, { ariaLabel: "Release to save or to publish" });
   const buttons = {}, texts = {};
   for (const [kind, label, title] of FILES) {
-    buttons[kind] = add("button", bar, { type: "button", textContent: label, title });
+    const className = kind === "page" ? "snhkit-primary" : "";
+    buttons[kind] = add("button", bar, { type: "button", textContent: label, title, className });
     buttons[kind].onclick = () => {
       status.textContent = "Preparing the file …";
       code.hidden = true;

@@ -2,12 +2,14 @@
 
 import html
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import ipywidgets as w
 
 from snhkit.viz.reports.story import SHIPPED, shipped_story, story_html
 
-__all__ = ["BANNER", "SHIPPED", "Body", "StoryPanel", "folded"]
+__all__ = ["BANNER", "SHIPPED", "Body", "Drawers", "StoryPanel"]
 
 BANNER = (
     '<div role="note" class="snhkit-banner"><b>Teaching mode:</b> true counts are shown, which '
@@ -20,8 +22,7 @@ _MOST_PANES = 3
 class Body(w.Box):
     """All parts of the explorer, which the style sheet arranges to fit the available width.
 
-    ``said`` holds the texts and tables by name: title, banner, built, verdict, table, districts,
-    ledger.
+    ``said`` holds the texts and tables by name: title, banner, built, verdict, table, districts.
     """
 
     def __init__(
@@ -31,8 +32,8 @@ class Body(w.Box):
         side: Sequence[w.Widget],
         desk: w.Widget,
         stage: Sequence[w.Widget],
-        figures: Sequence[w.Widget],
-        below: Sequence[w.Widget],
+        every: w.Widget,
+        drawers: w.Widget,
     ) -> None:
         self.fold = w.Button(
             description="☰ Controls",
@@ -41,24 +42,19 @@ class Body(w.Box):
         )
         self.fold.on_click(self._turn)
         self._turned = False
-        head = _box("head", [self.fold, said["title"], desk])
-        numbers = [
-            _box("first", [said["verdict"], *below, said["ledger"]]),
-            _box("second", [*figures, said["districts"]]),
-        ]
+        counts = _box("counts", [every, said["table"], said["districts"]])
         super().__init__(
             [
-                head,
+                _box("head", [self.fold, said["title"], desk]),
                 _box("notes", [said["banner"], said["built"]]),
                 _box("side", side),
                 _box("stage", stage),
-                _box("panel", numbers),
+                _box("panel", [counts, said["verdict"], drawers]),
             ]
         )
         self.add_class("snhkit-body")
         for name, part in said.items():
             part.add_class(f"snhkit-{name}-part")
-        said["ledger"].add_class("snhkit-ledger")
         self.set_panes(1)
 
     def _turn(self, _: object) -> None:
@@ -70,10 +66,6 @@ class Body(w.Box):
         for k in range(1, _MOST_PANES + 1):
             (self.add_class if k == max(count, 1) else self.remove_class)(f"snhkit-panes-{k}")
 
-    def set_height(self, pixels: int) -> None:
-        """Set the height of the explorer in pixels."""
-        self.layout.height = f"{pixels}px"
-
 
 def _box(name: str, parts: Sequence[w.Widget]) -> w.Box:
     box = w.VBox(list(parts))
@@ -81,11 +73,22 @@ def _box(name: str, parts: Sequence[w.Widget]) -> w.Box:
     return box
 
 
-def folded(title: str, part: w.Widget) -> w.Accordion:
-    """Return a widget that is hidden under a title until a person clicks the title."""
-    fold = w.Accordion([part], titles=(title,))
-    fold.add_class("snhkit-fold")
-    return fold
+class Drawers(w.VBox):
+    """Widgets that are hidden until a person presses the button with their title."""
+
+    def __init__(self, parts: Mapping[str, w.Widget]) -> None:
+        self.buttons = {title: w.ToggleButton(description=title) for title in parts}
+        rows = []
+        for part, button in zip(parts.values(), self.buttons.values(), strict=True):
+            inside = w.VBox([part], layout={"display": "none"})
+            button.tooltip = f"Show or hide: {button.description}"
+            button.observe(partial(self._turn, inside), "value")
+            rows += [button, inside]
+        super().__init__(rows)
+        self.add_class("snhkit-fold")
+
+    def _turn(self, inside: w.VBox, change: dict[str, Any]) -> None:
+        inside.layout.display = "" if change["new"] else "none"
 
 
 class StoryPanel(w.VBox):

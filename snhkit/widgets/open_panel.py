@@ -1,13 +1,18 @@
 """The form that opens a file of private records in a declared region, a square on the map."""
 
 import asyncio
+import html
 from collections.abc import Callable, Sequence
 
 import ipywidgets as w
 
+from snhkit.data.sources.opening import people_column
 from snhkit.errors import InputError, SnhkitError
 from snhkit.geometry import Region
-from snhkit.widgets.own_file import OwnFile, declared
+from snhkit.markup import html_table
+from snhkit.metrics import SIZE_BANDS_M, band_name
+from snhkit.planning.recommend import prospects
+from snhkit.widgets.own_file import OwnFile, declared, whole_number
 from snhkit.widgets.session import Session
 from snhkit.widgets.wording import message
 
@@ -15,22 +20,57 @@ __all__ = ["OpenPanel"]
 
 _FIELDS = {
     "path": ("File", "trips.csv", "Path of a file of private records on this machine"),
+    "title": ("Title", "of what you publish", "Title of pages and files; never the file's name"),
     "center": ("Centre", "lat, lon in degrees", "Latitude and longitude of the square's centre"),
     "side_km": ("Side, km", "such as 13.2", "Side of the square in kilometres"),
     "user": ("People", "column of ids", "Column that tells whose record it is, such as rider_id"),
     "most": ("Records ≤", "of each person", "Records kept of each person, chosen at random"),
+    "about": (
+        "Roughly",
+        "records, as is publicly known",
+        "For expected errors; nothing is counted",
+    ),
     "budget": ("Budget ε", "for a new ledger", "The total epsilon that may ever be spent"),
-    "public": ("Public", "optional file", "Public points that show where queries are expected"),
     "districts": ("Districts", "optional file", "Polygons to count, such as wards.geojson"),
     "label": ("Label", "optional column", "Column with the names of the districts"),
-    "title": ("Title", "of what you publish", "Title of pages and files; never the file's name"),
+    "public": ("Public", "optional file", "Public points that show where queries are expected"),
 }
+_STEPS = (
+    (
+        "1. Which file?",
+        "Nothing is counted here. Only the names of its columns are read.",
+        ("path", "title"),
+    ),
+    (
+        "2. Where?",
+        "The square is public: choose it on a map, never from the records. The map outlines it.",
+        ("center", "side_km"),
+    ),
+    (
+        "3. Who may appear more than once?",
+        "If a column says whose record it is, all records of a person are hidden together. Choose "
+        "how many of each count from public knowledge: the noise grows with this number, and "
+        "further records are left out, so that all counts are too low, by how much is not known.",
+        ("user", "most"),
+    ),
+    (
+        "4. How much in total?",
+        "The budget is all epsilon that may ever be spent on these records; a ledger beside the "
+        "file adds it up. A larger epsilon gives smaller errors and hides people less.",
+        ("about", "budget"),
+    ),
+    (
+        "What to publish?",
+        "Districts are counted directly, with the least noise. Boxes can be drawn anywhere.",
+        ("districts", "label", "public"),
+    ),
+)
 
 _LEFT_OUT = "The file is open. Rows outside the square or without a usable position were left out."
 
 
 class OpenPanel(w.VBox):
-    """Text fields for a file of private records and its declared region, and an Open button.
+    """Questions on a file of private records, one after another, and an Open button at their end.
 
     The region is a public square, never computed from the file: a person types its centre and side,
     and the map outlines it.
@@ -58,26 +98,80 @@ class OpenPanel(w.VBox):
             indent=False,
             layout={"width": "auto"},
         )
-        self.button = w.Button(description="Open", tooltip="Read the file and open its ledger")
-        self.message = w.HTML()
-        super().__init__(
-            [
-                w.HTML(
-                    '<p class="snhkit-soft">The square is public: choose it on a map, not from the '
-                    "records. A ledger beside the file stores the epsilon that is spent.</p>"
-                ),
-                *self.fields.values(),
-                self.alone,
-                self.button,
-                self.message,
-            ]
+        self.button = w.Button(
+            description="Open", tooltip="Read the file and open its ledger", button_style="primary"
         )
+        self.back = w.Button(description="Back", tooltip="The question before")
+        self.next = w.Button(description="Next", tooltip="The next question")
+        self.message, self.errors = w.HTML(), w.HTML()
+        beside = {2: [self.alone], 3: [self.errors]}
+        self.steps = [
+            w.VBox(
+                [
+                    w.HTML(f'<h3>{title}</h3><p class="snhkit-soft">{means}</p>'),
+                    *(self.fields[name] for name in names),
+                    *beside.get(k, []),
+                ]
+            )
+            for k, (title, means, names) in enumerate(_STEPS)
+        ]
+        buttons = w.HBox([self.back, self.next, self.button])
+        super().__init__([*self.steps, buttons, self.message])
         self.add_class("snhkit-open")
         for name in ("center", "side_km"):
             self.fields[name].observe(self._draw, "value")
+        for name in ("about", "most"):
+            self.fields[name].observe(self._expect, "value")
         for field in (*self.fields.values(), self.alone):
             field.observe(self._silence, "value")
         self.button.on_click(self._clicked)
+        self.back.on_click(lambda _: self._turn(self._step - 1))
+        self.next.on_click(self._go_on)
+        self._turn(0)
+
+    def _turn(self, step: int) -> None:
+        self._step, last = step, len(self.steps) - 1
+        for k, one in enumerate(self.steps):
+            one.layout.display = "" if k == step else "none"
+        for button, wanted in ((self.back, step), (self.next, step < last)):
+            button.layout.display = "" if wanted else "none"
+        self.button.layout.display = "" if step == last else "none"
+
+    def _go_on(self, _: object) -> None:
+        """Show the next question, if the answers so far can be used."""
+        texts = {name: field.value for name, field in self.fields.items()}
+        try:
+            if self._step == 0:
+                found = people_column(OwnFile.found(texts))
+                if found is not None and not texts["user"]:
+                    self.fields["user"].value = found
+            elif self._step == 1:
+                declared(texts["center"], texts["side_km"])
+            elif self._step == 2:
+                OwnFile.people(texts, alone=bool(self.alone.value))
+        except SnhkitError as refusal:
+            self._refuse(refusal)
+        else:
+            self._turn(self._step + 1)
+
+    def _expect(self, _: object) -> None:
+        """Show the expected errors for some values of epsilon, once a rough number is there."""
+        texts = {name: field.value for name, field in self.fields.items()}
+        try:
+            n = whole_number("Roughly", texts["about"])
+            most = whole_number("Records of each", texts["most"])
+        except InputError:  # the text is not complete yet
+            n = most = None
+        rows = prospects(n, **({"unit": "user", "max_per_user": most} if most else {})) if n else []
+        self.errors.value = str(
+            html_table(
+                ["ε", *map(band_name, SIZE_BANDS_M)],
+                [[epsilon, *errors] for epsilon, errors in rows],
+                caption="Expected errors of squares, estimated from public data",
+            )
+            if rows
+            else ""
+        )
 
     def _silence(self, _: object) -> None:
         self.message.value = ""
@@ -113,7 +207,10 @@ class OpenPanel(w.VBox):
             self._refuse(refusal)
         else:
             self._outline([])
-            self.message.value = message(f"{_LEFT_OUT} {session.dataset.unit.counting}".strip())
+            told = message(f"{_LEFT_OUT} {session.dataset.unit.counting}".strip())
+            alone = " --unit record" if self.alone.value and not file.max_per_user else ""
+            command = html.escape(file.command + alone)
+            self.message.value = f"{told}<p>The same on the command line:</p><pre>{command}</pre>"
             self._opened(file, session)
         finally:
             self.button.disabled = False

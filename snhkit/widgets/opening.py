@@ -11,6 +11,7 @@ import folium
 from snhkit.checks import positive, two_numbers, whole
 from snhkit.data import city as find_city
 from snhkit.data import read_points
+from snhkit.data.sources.opening import people_column
 from snhkit.dataset import PrivateDataset
 from snhkit.defaults import (
     DEFAULT_EPSILON,
@@ -42,7 +43,7 @@ def explore(
     region: Region | None = None,
     public: "Points | str | os.PathLike[str] | None" = None,
     budget: Epsilon | None = None,
-    unit: str = "record",
+    unit: str | None = None,
     max_per_user: int | None = None,
     ledger: "str | os.PathLike[str] | None" = None,
     title: str | None = None,
@@ -53,7 +54,7 @@ def explore(
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
     districts: DistrictsLike | None = None,
     label: str | None = None,
-    tiles: str | folium.TileLayer | None = None,
+    tiles: "str | os.PathLike[str] | folium.TileLayer | None" = None,
     attr: str | None = None,
     height: int | None = 720,
 ) -> Explorer:
@@ -73,10 +74,11 @@ def explore(
         Public points in the same region, for methods that use them.
     budget : float, optional
         The total epsilon that may be spent on a dataset.
-    unit : "record" or "user"
-        The unit of privacy, as for ``PrivateDataset``. In the explorer, the unit can be changed
-        until the first build. It is fixed for a ``PrivateDataset``, for a ``ledger`` in a file, and
-        for records without user ids.
+    unit : "record" or "user", optional
+        The unit of privacy, as for ``PrivateDataset``; by default "record", but a frame or file
+        with a column that looks like people is refused until the unit is given. In the explorer,
+        the unit can be changed until the first build. It is fixed for a ``PrivateDataset``, for a
+        ``ledger`` in a file, and for records without user ids.
     max_per_user : int, optional
         With the unit "user", the number of records that are kept of each user.
     ledger : str or path, optional
@@ -104,10 +106,10 @@ def explore(
         colours the maps by the counts of the polygons, and a table lists these counts.
     label : str, optional
         The column with the districts' names; by default, the index values are the names.
-    tiles, attr : str or folium.TileLayer, optional
-        A background from the network, as for ``snhkit.viz.maps.base_map``. The requests to the tile
-        server reveal which part of the world the map shows. By default, the map has only coarse
-        borders, and no tile server is used.
+    tiles, attr : str, path or folium.TileLayer, optional
+        A background, as for ``snhkit.viz.maps.base_map``: a local MBTiles file, or a tile server,
+        which sees where one looks. By default, the map has only coarse borders and names, and
+        nothing is requested.
     height : int or None
         Height of the explorer in pixels; None for the height of the window.
 
@@ -142,7 +144,7 @@ def explore(
     n = whole("n", n, 1)
     height = None if height is None else whole("height", height, 100)
     epsilon = float(exact(epsilon))
-    hidden = PrivacyUnit(unit, max_per_user)
+    hidden = PrivacyUnit(unit or "record", max_per_user)
     map_of = partial(base_map, tiles=tiles, attr=attr)
     if points is None:
         for name, given in (("public", public), ("region", region), ("ledger", ledger)):
@@ -162,6 +164,13 @@ def explore(
             raise InputError(
                 "explore: give region=..., the declared square of the records, such as "
                 "snh.Region.around(lat, lon, side_m)."
+            )
+        found = people_column(points) if unit is None else None
+        if found is not None:
+            raise InputError(
+                f"explore: the column {found!r} looks like people, who may appear more than once: "
+                "give unit='user' and max_per_user=..., or unit='record' if each record is of "
+                "another person. Nothing was read."
             )
         points = read_points(points, region)
     elif region is not None:

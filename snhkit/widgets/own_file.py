@@ -1,6 +1,7 @@
 """A file of private records with its declared region, its ledger and its saved releases."""
 
 import re
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,6 +11,7 @@ from typing import Any, Self
 from snhkit.checks import typed_number
 from snhkit.data import read_points
 from snhkit.data.sources.files import is_large
+from snhkit.data.sources.opening import people_column
 from snhkit.dataset import PrivateDataset
 from snhkit.districts.districts import Districts
 from snhkit.errors import InputError
@@ -21,13 +23,10 @@ from snhkit.privacy.data_ledgers import ledger_of
 from snhkit.widgets.release_folder import ReleaseFolder
 from snhkit.widgets.session import UNTITLED, Session
 
-__all__ = ["OwnFile", "declared", "people_columns"]
+__all__ = ["OwnFile", "declared", "whole_number"]
 
-_PEOPLE = re.compile(
-    r"(user|rider|passenger|person|people|customer|client|driver|member|patient|pupil|student|"
-    r"employee|subscriber|account|household|device|phone|imei|msisdn|email|cab|taxi|vehicle|owner)s?"
-    r"(_?(id|no|nr|number|name|key|hash|code))?|uid|uuid"
-)
+
+_COLUMNS = 76  # characters in a line, without the backslash that continues the line
 
 
 @dataclass(frozen=True)
@@ -59,38 +58,52 @@ class OwnFile:
         InputError names the file or field that cannot be used, also if nobody said how often a
         person may appear although a column looks like people and the records are not ``alone``.
         """
-        path = values["path"].strip().strip("'\"")
-        if not path:
-            raise InputError("Give the path of a file on this machine, such as trips.csv.")
-        for name in ("path", "public", "districts"):
+        cls.found(values)
+        for name in ("public", "districts"):
             text = values[name].strip()
             if text and not Path(text).expanduser().is_file():
                 raise InputError(f"There is no file {text}. Check the spelling of the path.")
         lat, lon, side_m = declared(values["center"], values["side_km"])
         full = {
             name: str(Path(values[name].strip()).expanduser().absolute())
-            for name in ("path", "public", "districts")
+            for name in ("public", "districts")
             if values[name].strip()
         }
         rest = {name: values[name].strip() or None for name in ("budget", "label")}
-        user, most = values["user"].strip(), _whole_number("Records of each", values["most"])
+        user, most = cls.people(values, alone=alone)
+        columns = (("user", user),) if user else ()
+        return cls(
+            lat=lat, lon=lon, side_m=side_m, columns=columns, max_per_user=most,
+            path=cls.found(values), title=values["title"].strip(), **full, **rest,  # pyright: ignore
+        )  # fmt: skip
+
+    @staticmethod
+    def found(values: dict[str, str]) -> str:
+        """Return the path that a person typed; InputError if no file is there."""
+        path = values["path"].strip().strip("'\"")
+        if not path:
+            raise InputError("Give the path of a file on this machine, such as trips.csv.")
+        if not Path(path).expanduser().is_file():
+            raise InputError(f"There is no file {path}. Check the spelling of the path.")
+        return str(Path(path).expanduser().absolute())
+
+    @classmethod
+    def people(cls, values: dict[str, str], *, alone: bool) -> tuple[str, int | None]:
+        """Return the column of people and the records kept of each; empty and None if none."""
+        user, most = values["user"].strip(), whole_number("Records of each", values["most"])
         if bool(user) != (most is not None):
             raise InputError(
                 "Give both the column of people and the number of records to keep of each, or "
                 "neither."
             )
-        found = [] if user or alone else people_columns(full["path"])
-        if found:
+        found = None if user or alone else people_column(cls.found(values))
+        if found is not None:
             raise InputError(
-                f"The column {found[0]!r} looks like people, who may appear more than once: name "
+                f"The column {found!r} looks like people, who may appear more than once: name "
                 "it under People, with the records to keep of each. Or tick that each record is of "
                 "another person. Nothing was read."
             )
-        columns = (("user", user),) if user else ()
-        return cls(
-            lat=lat, lon=lon, side_m=side_m, columns=columns, max_per_user=most,
-            title=values["title"].strip(), **full, **rest,  # pyright: ignore
-        )  # fmt: skip
+        return user, most
 
     @property
     def name(self) -> str:
@@ -116,6 +129,31 @@ class OwnFile:
     def source(self) -> str:
         """Python code that defines the variables ``region``, ``records`` and ``public``."""
         return from_files(self.region, self.path, self.columns, self.public)
+
+    @property
+    def command(self) -> str:
+        """The command that opens the file in the app, in lines to copy into a terminal."""
+        given: dict[str, object] = {
+            **dict(self.columns), "max-per-user": self.max_per_user, "public": self.public,
+            "districts": self.districts, "label": self.label, "title": self.title or None,
+            "ledger": self.ledger, "budget": None if self.account.exists() else self.budget or 1,
+        }  # fmt: skip
+        words = ["snhkit explore --app", f"--data {shlex.quote(self.path)}"]
+        between = "=" if self.lat < 0 else " "  # a minus sign would begin an option
+        words += [
+            f"--center{between}{self.lat!r},{self.lon!r}",
+            f"--side-km {self.side_m / 1000:g}",
+        ]
+        words += [f"--{k} {shlex.quote(str(v))}" for k, v in given.items() if v is not None]
+        words += ["--n-public"] if self.n_public else []
+        lines = [words[0]]
+        for word in words[1:]:
+            lines[-1:] = (
+                [f"{lines[-1]} {word}"]
+                if len(lines[-1]) + len(word) < _COLUMNS
+                else [lines[-1] + " \\", f"    {word}"]
+            )
+        return "\n".join(lines)
 
     def dataset(self, **report: Callable[[Any], object]) -> PrivateDataset:
         """Return the records with their ledger, created if missing and ``budget`` is given.
@@ -165,25 +203,8 @@ class OwnFile:
         return session
 
 
-def people_columns(path: str) -> list[str]:
-    """Return the columns of a file whose names look like ids of people; no record is read."""
-    import pandas as pd
-    import pyarrow.parquet as pq
-
-    try:
-        if path.endswith(".parquet"):
-            names = pq.read_schema(path).names
-        elif path.endswith((".csv", ".csv.gz", ".tsv", ".txt")):
-            names = pd.read_csv(path, nrows=0, sep=None, engine="python").columns
-        else:
-            return []
-    except (OSError, ValueError):  # the reader of the records says what is wrong
-        return []
-    plain = {str(name): re.sub(r"(?<=[a-z])(?=[A-Z])|[^A-Za-z]+", "_", str(name)) for name in names}
-    return [name for name, text in plain.items() if _PEOPLE.fullmatch(text.strip("_").lower())]
-
-
-def _whole_number(what: str, text: str) -> int | None:
+def whole_number(what: str, text: str) -> int | None:
+    """Return a number that a person typed; None if the text is empty."""
     if not text.strip():
         return None
     if not (text.strip().isdecimal() and text.isascii()) or int(text) < 1:

@@ -36,7 +36,7 @@ function snhkitPanes(first, legend) {
       center: first.getCenter(), zoom: first.getZoom(),
     });
     first.eachLayer((layer) => {
-      if (layer instanceof L.TileLayer) L.tileLayer(layer._url, layer.options).addTo(map);
+      if (layer instanceof L.TileLayer) new layer.constructor(layer._url, layer.options).addTo(map);
       if (layer.options.className === "snhkit-outline") {
         L.polyline(layer.getLatLngs(), layer.options).addTo(map);
       }

@@ -1,4 +1,4 @@
-"""The explorer's table and figures: counts of boxes and, in teaching mode, errors."""
+"""The explorer's figures: counts of boxes and, in teaching mode, errors."""
 
 import html
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from snhkit.widgets.strata import side_by_side
 __all__ = ["Plots"]
 
 _MOST_BOXES = 8
-_TABLE, _COUNTS, _SCATTER = "Table", "Counts in the boxes", "Released against true"
+_COUNTS, _SCATTER = "Counts in the boxes", "Released against true"
 _STRATA = "Side by side"
 _TOPS = {"All, logarithmic": None, "0 to 1,000": 1_000, "0 to 100": 100, "0 to 20": 20}
 _TAUGHT: dict[str, Callable[[Session, tuple[float, float]], Figure]] = {
@@ -34,11 +34,11 @@ _TAUGHT: dict[str, Callable[[Session, tuple[float, float]], Figure]] = {
 
 
 class Plots(w.VBox):
-    """Buttons that show the table of counts or a figure; three figures need true counts."""
+    """Buttons that show a figure; three figures need true counts."""
 
-    def __init__(self, table: w.HTML) -> None:
+    def __init__(self) -> None:
         self.choice = w.ToggleButtons(
-            options=[_TABLE, _COUNTS], style={"button_width": "auto"}, tooltip="Table or figure"
+            options=[_COUNTS], style={"button_width": "auto"}, tooltip="Figure"
         )
         self.top = w.Dropdown(
             options=list(_TOPS.items()),
@@ -46,8 +46,8 @@ class Plots(w.VBox):
             tooltip="Range of the counts on the axes of the figure",
             layout={"width": "16em", "display": "none"},
         )
-        self.table, self.picture = table, w.HTML()
-        super().__init__([self.choice, self.top, self.table, self.picture])
+        self.picture = w.HTML()
+        super().__init__([self.choice, self.top, self.picture])
         self.add_class("snhkit-plots")
 
     def offer(self, *, truth: bool, strata: bool = False) -> None:
@@ -56,11 +56,11 @@ class Plots(w.VBox):
         If there are ``strata``, small maps of them are offered.
         """
         divided = [_STRATA] if strata else []
-        options = [_TABLE, *divided, _COUNTS, *((*_TAUGHT, _SCATTER) if truth else ())]
+        options = [*divided, _COUNTS, *((*_TAUGHT, _SCATTER) if truth else ())]
         if list(self.choice.options) != options:
             before = self.choice.value
             self.choice.options = options
-            self.choice.value = before if before in options else _TABLE
+            self.choice.value = before if before in options else options[0]
 
     def draw(
         self,
@@ -70,13 +70,9 @@ class Plots(w.VBox):
         *,
         truth: bool,
     ) -> None:
-        """Draw the chosen figure again, or show the table."""
+        """Draw the chosen figure again."""
         name = str(self.choice.value)
-        self.table.layout.display = "" if name == _TABLE else "none"
-        self.picture.layout.display = "none" if name == _TABLE else ""
         self.top.layout.display = "" if name == _SCATTER else "none"
-        if name == _TABLE:
-            return
         if not session.built:
             self.picture.value = _note("Build a release to draw the figure here.")
         elif name == _STRATA:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from snhkit.geometry import RangeQueries
-from snhkit.markup import Cell, html_table
+from snhkit.markup import Cell, html_table, interval_text, number
 from snhkit.privacy import Entry, Ledger, PrivacyUnit, written
 from snhkit.viz.figures.style import method_styles
 from snhkit.widgets.session import Day
@@ -30,20 +30,23 @@ def answers_table(
     truth: NDArray | None = None,
     sizes_m: tuple[float, float] | None = None,
 ) -> str:
-    """Return an HTML table with a row for each box: its size, released counts and true count.
+    """Return an HTML table of boxes, the newest first: size, true count and released counts.
 
     ``columns`` holds the estimates of each release, by heading. Boxes of sides outside ``sizes_m``,
     for which no release is prepared, are marked. ``truth`` is for invented records only.
     """
-    heads = [] if boxes is None else [_box_head(k, boxes, sizes_m) for k in range(len(boxes))]
     empty = "No box yet: draw one on the map with its rectangle tool, type one, or sample some."
-    table = _table(["Box", "Size in metres"], heads, columns, unit, truth, empty)
-    return f'<div class="snhkit-rows" role="region" aria-label="Counts" tabindex="0">{table}</div>'
+    heads = [] if boxes is None else [_box_head(k, boxes, sizes_m) for k in range(len(boxes))]
+    if truth is not None:
+        truth = truth[::-1]
+    newest = {name: frame.iloc[::-1] for name, frame in columns.items()}
+    return _table(["Box", "Size in metres"], heads[::-1], newest, unit, truth, empty)
 
 
 def cards(
     boxes: RangeQueries | None,
     columns: Mapping[str, pd.DataFrame],
+    unit: PrivacyUnit,
     truth: NDArray | None = None,
     days: Mapping[str, Day] | None = None,
 ) -> list[dict[str, Any]]:
@@ -65,16 +68,15 @@ def cards(
             count, low, high = numbers[k]
             known = bool(np.isfinite(low))
             ends = (low, high) if known else (count, count)
-            text = f"{low:,.0f} to {high:,.0f}" if known else ""
             places = np.clip(np.array([count, *ends]) / top, 0, 1).round(4).tolist()
-            shown = f"{np.round(count) + 0:,.0f}"
-            rows.append([name, shown, text, styles[name].colour, *places])
-        card: dict[str, Any] = {
-            "size": f"{boxes.width[k]:,.0f} × {boxes.height[k]:,.0f} m",
-            "rows": rows,
-        }
+            told = number(count), interval_text(low, high)
+            rows.append([name, *told, styles[name].colour, *places])
+        size = f"{boxes.width[k]:,.0f} × {boxes.height[k]:,.0f} m"
+        card: dict[str, Any] = {"number": f"Box {k + 1}", "size": size, "rows": rows}
+        if unit.max_per_user is not None:
+            card["counted"] = unit.counted
         if truth is not None:
-            card |= {"truth": f"{truth[k]:,}", "true": round(true / top, 4)}
+            card |= {"truth": number(truth[k]), "true": round(true / top, 4)}
         lines = [
             {"name": name, "colour": styles[name].colour, **_line(day, k)}
             for name, day in (days or {}).items()
@@ -92,8 +94,8 @@ def _line(day: Day, k: int) -> dict[str, Any]:
     line = {
         "places": np.clip(ends / top, 0, 1).round(4).tolist(),
         "ends": [day.labels[0], day.labels[-1]],
-        "top": f"{top:,.0f}",
-        "said": f"most in {day.labels[most]}: {told[most, 0]:,.0f}",
+        "top": number(top),
+        "said": f"most in {day.labels[most]}: {number(told[most, 0])}",
     }
     return line if day.truth is None else line | {"truth": (truth / top).round(4).tolist()}
 
@@ -105,17 +107,15 @@ def districts_table(
     unit: PrivacyUnit,
     truth: NDArray | None = None,
 ) -> str:
-    """Return an HTML table with one row for each of q districts, in an area that scrolls."""
+    """Return an HTML table with one row for each of q districts."""
     heads = [[name] for name in names]
     empty = "No release yet: press Build."
-    table = _table(["District"], heads if columns else [], columns, unit, truth, empty)
-    says = 'role="region" aria-label="Counts of districts" tabindex="0"'
-    return f'<div class="snhkit-districts" {says}>{table}</div>'
+    return _table(["District"], heads if columns else [], columns, unit, truth, empty)
 
 
 def _table(
     first: list[str],
-    heads: list[list[str]],
+    heads: Sequence[Sequence[str | Cell]],
     columns: Mapping[str, pd.DataFrame],
     unit: PrivacyUnit,
     truth: NDArray | None,
@@ -125,7 +125,7 @@ def _table(
 
     ``first`` has the headings before the counts, and ``heads`` the cells below these headings.
     """
-    names = [*first, *columns, *([] if truth is None else [Cell("Truth", _TRUTH)])]
+    names = [*first, *([] if truth is None else [Cell("Truth", _TRUTH)]), *columns]
     rows = [[*head, *_counts(k, columns, truth)] for k, head in enumerate(heads)]
     nothing = [[Cell(empty, {"colspan": str(len(names))})]]
     caption = f"Released counts of each {first[0].lower()}: {unit.counted}"
@@ -140,7 +140,7 @@ def _notes(columns: Mapping[str, pd.DataFrame], unit: PrivacyUnit) -> str:
     return f'<p class="snhkit-soft">{html.escape(said)}</p>'
 
 
-def _box_head(k: int, boxes: RangeQueries, sizes_m: tuple[float, float] | None) -> list[str]:
+def _box_head(k: int, boxes: RangeQueries, sizes_m: tuple[float, float] | None) -> list[str | Cell]:
     side = boxes.region.side_m
     west, south = boxes.x[k], boxes.y[k]
     east, north = west + boxes.width[k], south + boxes.height[k]
@@ -152,29 +152,18 @@ def _box_head(k: int, boxes: RangeQueries, sizes_m: tuple[float, float] | None) 
         for side in (boxes.width[k], boxes.height[k])
     ):
         size += Markup("<small>not {:g} to {:g} m</small>").format(*sizes_m)
-    return [str(k + 1), size]
+    return [Cell(str(k + 1), {"data-box": str(k)}), size]
 
 
 def _counts(k: int, columns: Mapping[str, pd.DataFrame], truth: NDArray | None) -> list[str | Cell]:
-    row: list[str | Cell] = []
+    row: list[str | Cell] = [] if truth is None else [Cell(number(truth[k]), _TRUTH)]
     for frame in columns.values():
         count, low, high = (float(frame[name].iloc[k]) for name in ("count", "low", "high"))
-        cell = Markup(_number(count)) + _interval(low, high, frame.attrs["intervals"])  # noqa: S704
-        if truth is not None:
-            off = _number(count - truth[k], "+")
-            cell += Markup('<small class="snhkit-truth">off by {}</small>').format(off)
-        row.append(cell)
-    return row if truth is None else [*row, Cell(f"{truth[k]:,}", _TRUTH)]
-
-
-def _interval(low: float, high: float, unknown: str) -> Markup:
-    if not np.isfinite(low):
-        return Markup('<small title="{}">interval not known</small>').format(unknown)
-    return Markup("<small>{} to {}</small>").format(_number(low), _number(high))
-
-
-def _number(value: float, sign: str = "") -> str:
-    return f"{np.round(value, 1) + 0:{sign},.1f}"
+        known = interval_text(low, high)
+        reason = Markup(' title="{}"').format(frame.attrs["intervals"]) if not known else ""
+        small = Markup("<small{}>{}</small>").format(reason, known or "interval not known")
+        row.append(Markup("{}{}").format(number(count), small))
+    return row
 
 
 def ledger_panel(ledger: Ledger) -> str:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from snhkit.errors import InputError
 from snhkit.experiment.evaluation import bands_in
 from snhkit.geometry import RangeQueries
-from snhkit.markup import Cell, html_table
+from snhkit.markup import Cell, error_text, html_table, percent
 from snhkit.methods import key_of
 from snhkit.metrics import band_name
 from snhkit.planning.expected import expected_error
@@ -70,7 +70,9 @@ def verdict(session: Session, sizes_m: tuple[float, float], *, truth: bool) -> s
     expected = {name: _expected_of(session, one, sizes_m) for name, one in session.built.items()}
     lines = {
         name: _Line(
-            one.relative, _beside(expected[name]), [f"{one.anywhere:,.1f}", f"{one.adds_up:.3f}"]
+            one.relative,
+            _beside(expected[name]),
+            [error_text(one.anywhere), error_text(one.adds_up)],
         )
         for name, one in found.items()
     }
@@ -109,8 +111,8 @@ def _expected(session: Session, sizes_m: tuple[float, float]) -> str:
             _, low, high, records = errors[0]
             lines[name] = _Line(
                 [np.nan if each is None else each[0] for each in errors],
-                f"{_percent(low)} to {_percent(high)}",
-                [f"{records:,.1f}"],
+                f"{percent(low)} to {percent(high)}",
+                [error_text(records)],
             )
     if not lines:
         return f'<p class="snhkit-soft">{_UNKNOWN}</p>'
@@ -160,19 +162,19 @@ def _table(
     order = sorted(lines, key=lambda name: lines[name].errors[0])
     styles = method_styles(order)
     top = max(lines[name].errors[0] for name in order) or 1.0
-    bar = {"class": "snhkit-bar"}
+    bar, more = {"class": "snhkit-bar"}, {"class": "snhkit-more"}  # more: not on telephones
     rows = [
         [
             name,
             Cell(_bar(lines[name], top, styles[name].colour), bar),
-            *map(_percent, lines[name].errors[1:]),
+            *(Cell(percent(error), more) for error in lines[name].errors[1:]),
             *lines[name].rest,
         ]
         for name in order
     ]
     first, *others = map(band_name, bands)
     tips = [Cell(head, {"title": tip}) for head, tip in heads.items()]
-    columns = ["Release", Cell(first, bar), *others, *tips]
+    columns = ["Release", Cell(first, bar), *(Cell(other, more) for other in others), *tips]
     return html_table(columns, rows, caption=caption, kind="snhkit-verdict")
 
 
@@ -181,7 +183,7 @@ def _bar(line: _Line, top: float, colour: str) -> Markup:
     width = f"calc((100% - 52px) * {line.errors[0] / top:.3f})"
     range_ = Markup("<small>{}</small>").format(line.range) if line.range else ""
     return Markup('<span style="width:{};background:{}"></span><b>{}</b>{}').format(
-        width, colour, _percent(line.errors[0]), range_
+        width, colour, percent(line.errors[0]), range_
     )
 
 
@@ -190,13 +192,7 @@ def _beside(expected: tuple[float, float, float, float] | None) -> str:
     if expected is None:
         return "expected: not known"
     error, low, high, _ = expected
-    return f"expected {_percent(error)} ({_percent(low)} to {_percent(high)})"
-
-
-def _percent(share: float) -> str:
-    if not np.isfinite(share):
-        return ""
-    return f"{100 * share:.3g} %" if share < 0.995 else f"{100 * share:,.0f} %"
+    return f"expected {percent(error)} ({percent(low)} to {percent(high)})"
 
 
 def _seconds(seconds: float) -> str:

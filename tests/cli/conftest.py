@@ -30,7 +30,7 @@ def trips(_here, tmp_path):
     rng = np.random.default_rng(3)
     lat, lon = REGION.to_latlon(rng.normal(1_000, 300, (500, 2)))
     users = rng.integers(0, 50, 500)
-    pd.DataFrame({"lat": lat, "lon": lon, "user": users}).to_csv(tmp_path / "t.csv", index=False)
+    pd.DataFrame({"lat": lat, "lon": lon, "bearer": users}).to_csv(tmp_path / "t.csv", index=False)
     return ["--data", "t.csv", *WHERE]
 
 

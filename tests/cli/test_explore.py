@@ -15,6 +15,21 @@ def test_a_file_to_explore_needs_its_square_and_a_budget_once(run, trips, tmp_pa
     assert run("explore", "--app", *trips)[0] == 0  # the ledger holds the budget
 
 
+def test_people_are_asked_about(run, trips, tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr("snhkit.cli.launch.explore_in_voila", lambda **told: opened.append(told))
+    text = (tmp_path / "t.csv").read_text(encoding="utf-8")
+    (tmp_path / "t.csv").write_text(text.replace("bearer", "cab_id"), encoding="utf-8")
+    words = ["explore", "--app", *trips, "--budget", 1]
+    code, _, err = run(*words)
+    assert code == 2
+    assert "'cab_id' of t.csv looks like people" in err
+    assert "--unit user needs --user" in run(*words, "--unit", "user")[2]
+    assert not opened
+    assert run(*words, "--unit", "record")[0] == 0
+    assert opened[0]["file"].unit.kind == "record"
+
+
 def test_a_class_shows_invented_cities_in_the_app_only(run, trips, monkeypatch):
     opened = []
     monkeypatch.setattr("snhkit.cli.launch.explore_in_voila", lambda **told: opened.append(told))
@@ -24,4 +39,17 @@ def test_a_class_shows_invented_cities_in_the_app_only(run, trips, monkeypatch):
     assert "--class needs --app" in run("explore", "--class")[2]
     assert not opened
     assert run("explore", "--app", "--class", "--no-browser")[0] == 0
-    assert opened == [{"browser": False, "file": None, "visitors": True}]
+    assert opened == [{"browser": False, "file": None, "visitors": True, "background": {}}]
+
+
+def test_a_background_is_for_the_app_and_a_file_of_tiles_has_its_full_path(
+    run, tmp_path, monkeypatch
+):
+    opened = []
+    monkeypatch.setattr("snhkit.cli.launch.explore_in_voila", lambda **told: opened.append(told))
+    assert "--tiles needs --app" in run("explore", "--tiles", "a.mbtiles")[2]
+    assert "--attr needs --tiles" in run("explore", "--app", "--attr", "us")[2]
+    assert not opened
+    (tmp_path / "a.mbtiles").touch()
+    assert run("explore", "--app", "--tiles", "a.mbtiles")[0] == 0
+    assert opened[0]["background"] == {"tiles": str(tmp_path / "a.mbtiles")}

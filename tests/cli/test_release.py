@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 
 import geopandas as gpd
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -45,9 +46,26 @@ def test_release_counts_the_districts_of_a_file(run, trips, wards, tmp_path):
     assert [one["properties"]["count"] for one in told] == counts.tolist()
 
 
+def test_a_column_that_looks_like_people_is_asked_about(run, trips, tmp_path):
+    rows = pd.read_csv(tmp_path / "t.csv").rename(columns={"bearer": "riderId"})
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    words = ["release", *trips, "--method", "ug", "--epsilon", 1, "--budget", 1, "--out", "a.snh"]
+    code, _, err = run(*words)
+    assert code == 2
+    assert "'riderId' of t.csv looks like people" in err
+    assert "--user riderId and --max-per-user N, or --unit record" in err
+    assert not (tmp_path / "t.csv.ledger").exists()
+    assert run(*words, "--unit", "record")[0] == 0
+    assert snh.load(tmp_path / "a.snh").unit.kind == "record"
+    (tmp_path / "t.csv.ledger").unlink()
+    assert run(*words, "--force", "--user", "riderId", "--max-per-user", 2)[0] == 0
+
+
 def test_release_can_hide_users(run, trips, tmp_path):
     words = ["release", *trips, "--method", "ug", "--epsilon", 1, "--budget", 1, "--out", "u.snh"]
-    code, _, err = run(*words, "--user", "user", "--max-per-user", 3)
+    code, _, err = run(*words, "--user", "bearer", "--max-per-user", 3)
+    assert "at most 3 records of one person" in " ".join(err.split())
+    assert "how many were left out was not measured" in " ".join(err.split())
     assert code == 0, err
     unit = snh.load(tmp_path / "u.snh").unit
     assert (unit.kind, unit.max_per_user) == ("user", 3)

@@ -40,7 +40,7 @@ def frame():
     lat, lon = CITY.to_latlon(rng.random((2_000, 2)) * 10_000)
     hours = rng.integers(0, 240, 2_000).astype("timedelta64[h]")
     time = np.datetime64("2026-11-01T00:00:00", "us") + hours
-    return pd.DataFrame({"lat": lat, "lon": lon, "person": rng.integers(0, 99, 2_000), "at": time})
+    return pd.DataFrame({"lat": lat, "lon": lon, "who": rng.integers(0, 99, 2_000), "at": time})
 
 
 def release(data, folder, *more, code=0):
@@ -95,12 +95,12 @@ def test_times_and_users_are_options(frame, tmp_path):
     wanted = (frame["at"] >= "2026-11-03") & (frame["at"] < "2026-11-05")
     window = ["--time", "at", "--since", "2026-11-03", "--until", "2026-11-05"]
     assert release(tmp_path / "a.csv", tmp_path, *window).n == wanted.sum()
-    users = ["--user", "person", "--max-per-user", "1", "--spill", str(tmp_path)]
+    users = ["--user", "who", "--max-per-user", "1", "--spill", str(tmp_path)]
     other = tmp_path / "other"
     other.mkdir()
     with pytest.warns(LedgerWarning, match=r"already have a ledger, .*out\.ledger"):
         kept = release(tmp_path / "a.csv", other, *window, *users)
-    assert kept.n == frame.person[wanted].nunique()
+    assert kept.n == frame.who[wanted].nunique()
     assert kept.unit.max_per_user == 1
 
 

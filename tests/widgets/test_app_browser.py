@@ -20,6 +20,7 @@ from tornado.httpclient import HTTPError
 from tornado.websocket import websocket_connect
 
 import snhkit as snh
+from snhkit.markup import interval_text, number
 
 pytestmark = [
     pytest.mark.slow,
@@ -234,10 +235,14 @@ def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path):
     visit.rows(1)
     visit.draw((0.55, 0.45), (0.7, 0.7))
     head, *rows = visit.rows(2)
-    methods = ["UG", "Identity", "AG"]
-    assert [title.partition(",")[0] for title in head[2:5]] == methods
+    assert head[2:] == ["Truth", "UG, ε = 0.3"]
     explorer.get_by_label("On the map").select_option("AG, ε = 0.3")
     visit.legend("AG, ε = 0.3")
+    explorer.get_by_role("columnheader", name="AG, ε = 0.3").wait_for()
+    explorer.get_by_label("All releases").check()
+    explorer.get_by_role("columnheader", name="Identity, ε = 0.3").wait_for()
+    head, *rows = visit.rows(2)
+    explorer.get_by_role("button", name="Save and publish").press("Enter")
 
     table = pd.read_csv(visit.saved("Boxes as CSV", tmp_path))
     again = gpd.read_file(visit.saved("Boxes as GeoJSON", tmp_path))
@@ -246,9 +251,10 @@ def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path):
     boxes = snh.RangeQueries.of(release.region, again[again.release == "Identity, ε = 0.3"])
     counts = {name: of["count"].to_numpy() for name, of in table.groupby("release")}
     assert release.answer(boxes) == pytest.approx(counts["Identity, ε = 0.3"], abs=6e-4)
-    for k, name in enumerate(methods):
-        shown = [float(re.match(r"-?[\d,.]+", row[2 + k])[0].replace(",", "")) for row in rows]
-        assert shown == pytest.approx(counts[f"{name}, ε = 0.3"], abs=0.51)
+    for name, told in counts.items():
+        column = head.index(name)
+        shown = [row[column].partition("\n")[0] for row in reversed(rows)]
+        assert shown == [number(count) for count in told]
     explorer.get_by_role("button", name="Page", exact=True).press("Enter")
     title = explorer.get_by_placeholder("what was counted, where and when")
     assert title.input_value() == "Fargo, synthetic"
@@ -261,6 +267,143 @@ def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path):
     explorer.get_by_role("button", name="Copy code").press("Enter")
     program = explorer.get_by_role("textbox", name="Code").input_value()
     assert 'snh.synthetic_points("fargo"' in program
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+def test_an_analyst_opens_a_file_by_questions(app, window, tmp_path, size):
+    window.set_viewport_size({"width": size[0], "height": size[1]})
+    window.emulate_media(color_scheme="light" if size[0] > 500 else "dark")
+    points = snh.synthetic_points("fargo", 2_000)
+    lat, lon = points.region.to_latlon(points.xy)
+    file = tmp_path / "trips.csv"
+    rows = pd.DataFrame({"lat": lat, "lon": lon, "rider_id": points.user})
+    rows.to_csv(file, index=False)
+    visit = Visit(window, app.url)
+    explorer = visit.explorer
+    if size[0] < 760:
+        explorer.get_by_role("button", name="Controls").click()
+
+    def press(name: str) -> None:
+        explorer.get_by_role("button", name=name, exact=True).press("Enter")
+
+    press("Open a file of your own")
+    explorer.get_by_label("File", exact=True).fill(str(file))
+    press("Next")
+    explorer.get_by_label("Centre").fill("46.877, -96.789")
+    explorer.get_by_label("Side, km").fill("8")
+    press("Next")
+    people = explorer.get_by_label("People")
+    people.wait_for()
+    assert people.input_value() == "rider_id"
+    explorer.get_by_label("Records ≤").last.fill("3")
+    press("Next")
+    explorer.get_by_label("Roughly").fill("2000")
+    explorer.get_by_label("Roughly").press("Tab")
+    explorer.get_by_text("Expected errors of squares").wait_for()
+    explorer.get_by_label("Budget ε").fill("1")
+    press("Next")
+    press("Open")
+    explorer.get_by_text("snhkit explore --app").wait_for(timeout=30_000)
+    explorer.get_by_role("heading", name="Counts of private records").wait_for()
+    visit.hold()
+    explorer.get_by_label("Denoised grid", exact=True).uncheck()
+    explorer.get_by_label("UG", exact=True).check()
+    explorer.get_by_role("button", name="Build", exact=True).click()
+    explorer.locator(".snhkit-built", has_text="spent 0.2, left 0.8").wait_for(timeout=40_000)
+    visit.rows(12)
+    explorer.get_by_label("Type a box").fill("46.87, -96.80, 46.89, -96.77")
+    explorer.get_by_label("Type a box").press("Enter")
+    head, newest, *_ = visit.rows(13)
+    assert head[2:] == ["UG, ε = 0.2"]  # and no truth
+    explorer.locator("tr:has([data-box='12'])").click()
+    card = visit.frame.locator(".snhkit-card", has_text="Box 13: ")
+    card.wait_for()
+    (kept,) = (tmp_path / "trips.csv.releases").glob("*.snh")
+    release = snh.load(kept)
+    box = snh.RangeQueries.from_degrees(
+        release.region, south=46.87, west=-96.80, north=46.89, east=-96.77
+    )
+    told = release.estimate(box).iloc[0]
+    ends = interval_text(told["low"], told["high"])
+    assert newest[2].split("\n") == [number(told["count"]), ends]
+    words = ["records, at most 3 of one person", "UG", number(told["count"]), ends]
+    assert card.inner_text().split("\n")[1:] == words
+
+
+FAULTS = """(explorer) => {
+  const found = [], shown = (e) => e.getClientRects().length > 0;
+  const panel = explorer.querySelector(".snhkit-panel").getBoundingClientRect();
+  if (explorer.scrollWidth > explorer.clientWidth) found.push("the page is too wide");
+  for (const part of explorer.querySelectorAll(".snhkit-panel table, .snhkit-plots svg")) {
+    const { left, right } = part.getBoundingClientRect();
+    if (shown(part) && (left < panel.left - 1 || right > panel.right + 1)) {
+      found.push(`${part.className.baseVal ?? part.className} is cut: ${right} > ${panel.right}`);
+    }
+  }
+  for (const e of [explorer, ...explorer.querySelectorAll("*")]) {
+    const scrolls = /auto|scroll/.test(getComputedStyle(e).overflowY);
+    if (scrolls && e.scrollHeight > e.clientHeight + 1 && shown(e) && e !== explorer) {
+      found.push(`a second scroller: ${e.className}`);
+    }
+  }
+  const typed = explorer.querySelector(".snhkit-entry input").getBoundingClientRect();
+  if (typed.width < 140) found.push(`the field of a box is ${typed.width} wide`);
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[\\d.]+/g).slice(0, 3).map((c) => {
+      const share = c / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = light(getComputedStyle(document.body).backgroundColor);
+  for (const e of explorer.querySelectorAll("h1, h2, td, .snhkit-soft, .widget-label")) {
+    const ink = light(getComputedStyle(e).color);
+    const contrast = (Math.max(ink, behind) + 0.05) / (Math.min(ink, behind) + 0.05);
+    if (shown(e) && contrast < 4.5) found.push(`${e.className || e.tagName}: contrast ${contrast}`);
+  }
+  return [...new Set(found)];
+}"""
+IN_VIEW = """() => {
+  const map = document.querySelector(".leaflet-container").getBoundingClientRect();
+  const inside = (a) => a.left >= map.left && a.right <= map.right && a.top >= map.top
+    && a.bottom <= map.bottom;
+  const tool = document.querySelector(".leaflet-draw-draw-rectangle").getBoundingClientRect();
+  const top = document.elementFromPoint((tool.left + tool.right) / 2, (tool.top + tool.bottom) / 2);
+  const card = document.querySelector(".snhkit-card").getBoundingClientRect();
+  return top?.matches(".leaflet-draw-draw-rectangle") && inside(card);
+}"""
+
+
+@pytest.mark.browser
+def test_at_two_epsilons_nothing_is_cut_on_any_screen_in_any_theme(app, window):
+    visit = Visit(window, app.url)
+    explorer = visit.explorer
+    explorer.get_by_label("City").select_option(label="Fargo")
+    explorer.get_by_role("heading", name="Fargo").wait_for(timeout=30_000)
+    explorer.get_by_label("Records", exact=True).select_option("1,000")
+    visit.hold()
+    for name in ("PrivTree", "SNH", "Denoised grid"):
+        explorer.get_by_label(name, exact=True).uncheck()
+    for left in ("2.6", "2"):
+        explorer.get_by_role("button", name="Build", exact=True).click()
+        explorer.locator(".snhkit-built", has_text=f"left {left}").wait_for(timeout=40_000)
+        explorer.get_by_role("slider").first.press("ArrowRight")
+    visit.rows(12)
+    explorer.locator("tr:has([data-box='3'])").click()  # picks the box on the map
+    visit.frame.locator(".snhkit-card", has_text="Box 4: ").wait_for()
+    explorer.get_by_role("button", name="Figures").press("Enter")
+    for figure in ("Counts in the boxes", "Error against box size", "Released against true"):
+        explorer.get_by_role("button", name=figure).press("Enter")
+        explorer.get_by_role("img", name=figure).wait_for(timeout=20_000)
+        for theme in ("light", "dark"):
+            window.emulate_media(color_scheme=theme)
+            for width, height in ((1280, 800), (1920, 1080), (390, 844), (1024, 768)):
+                window.set_viewport_size({"width": width, "height": height})
+                window.wait_for_timeout(500)
+                where = f"{figure}, {theme}, {width} by {height}"
+                assert explorer.evaluate(FAULTS) == [], where
+                visit.frame.wait_for_function(IN_VIEW, timeout=10_000)
 
 
 @pytest.mark.browser

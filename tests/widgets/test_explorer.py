@@ -10,6 +10,7 @@ from snhkit.data import synthetic_points
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import BudgetExceeded, InputError
 from snhkit.geometry import By, Points, RangeQueries, exact_counts
+from snhkit.markup import number
 from snhkit.methods import METHODS
 from snhkit.privacy import Budget, PrivacyUnit
 from snhkit.widgets import session
@@ -64,6 +65,10 @@ def shown(explorer) -> list[str]:
     return [layer["legend"]["title"] for layer in explorer.map.layers if layer]
 
 
+def enter(text):
+    text._handle_custom_msg({"event": "submit"}, [])
+
+
 def press(explorer, description):
     find(explorer, ipywidgets.Button, description).click()
 
@@ -87,11 +92,18 @@ def test_build_answer_and_pay(fargo):
     assert shown(fargo) == ["UG, ε = 0.2", "Truth"]
     fargo.map.boxes = [BOX, [46.86, -96.81, 46.87, -96.80]]
     told = {name: release.answer(fargo.boxes) for name, release in fargo.releases.items()}
+    truth = fargo._session.truth(fargo.boxes)
     head, *rows = table(fargo)
-    assert head == ["Box", "Size in metres", "UG, ε = 0.2", "Identity, ε = 0.2", "Truth"]
-    for k, row in enumerate(rows):
-        counts = [float(cell.replace(",", "")) for cell in row[2:4]]
-        assert counts == pytest.approx([told[UG][k], told["Identity, ε = 0.2"][k]], abs=0.0501)
+    assert head == ["Box", "Size in metres", "Truth", UG]  # that of the map
+    assert [row[0] for row in rows] == ["2", "1"]  # the newest first
+    fargo.every.value = True
+    head, *rows = table(fargo)
+    assert head[2:] == ["Truth", UG, "Identity, ε = 0.2"]
+    for row, k in zip(rows, (1, 0), strict=True):
+        assert row[2:] == [number(truth[k]), *(number(counts[k]) for counts in told.values())]
+    fargo.every.value = False
+    find(fargo, ipywidgets.Dropdown, "On the map").value = "Identity, ε = 0.2"
+    assert table(fargo)[0][2:] == ["Truth", "Identity, ε = 0.2"]
     fargo.map.boxes = []
     assert "No box yet" in table(fargo)[1][0]
 
@@ -169,12 +181,12 @@ def test_the_truth_is_shown_in_teaching_mode_only(fargo):
     teaching.value = False
     fargo.build()
     fargo.map.boxes = [BOX]
-    truth = f"{exact_counts(synthetic_points('fargo', 5_000), fargo.boxes)[0]:,}"
+    truth = number(exact_counts(synthetic_points("fargo", 5_000), fargo.boxes)[0])
     assert int(truth.replace(",", "")) > 100
     assert "Truth" not in text_of(fargo)
     assert f">{truth}<" not in text_of(fargo)
     teaching.value = True
-    assert table(fargo)[1][-1] == truth
+    assert table(fargo)[1][2] == truth
     assert "only because these records are invented" in text_of(fargo)
     assert shown(fargo) == ["UG, ε = 0.2", "Truth"]
     teaching.value = False
@@ -224,18 +236,22 @@ def test_another_city_is_another_data_set_and_coming_back_forgives_nothing(fargo
 def test_boxes_can_be_typed_and_removed(fargo):
     typed = find(fargo, ipywidgets.Text, "Type a box")
     typed.value = ", ".join(map(str, BOX))
-    press(fargo, "Add")
+    enter(typed)
     assert fargo.map.boxes == [BOX]
     assert typed.value == ""
     typed.value = "46.89, -96.8, 46.87, -96.78"
-    press(fargo, "Add")
+    enter(typed)
     assert "must be less than north" in text_of(fargo)
     assert fargo.map.boxes == [BOX]
     typed.value = "46.86 -96.81 46.87 -96.80"
-    press(fargo, "Add")
+    enter(typed)
     assert "must be less than north" not in text_of(fargo)
-    press(fargo, "Remove last")
+    both = fargo.map.boxes
+    press(fargo, "Remove")
     assert fargo.map.boxes == [BOX]
+    fargo.map.boxes, fargo.map.picked = both, 0
+    press(fargo, "Remove")  # the picked one
+    assert (fargo.map.boxes, fargo.map.picked) == (both[1:], -1)
     press(fargo, "Clear")
     assert fargo.map.boxes == []
 
@@ -317,8 +333,9 @@ def test_figures_follow_the_boxes_and_those_of_errors_need_teaching_mode(fargo):
     figures = next(one for one in walk(fargo) if isinstance(one, ipywidgets.ToggleButtons))
     teaching = find(fargo, ipywidgets.Checkbox, "Teaching mode: show the truth")
     teaching.value = False
-    assert figures.options == ("Table", "Counts in the boxes")
-    figures.value = "Counts in the boxes"
+    assert figures.options == ("Counts in the boxes",)
+    assert not fargo._plots.picture.value  # nothing is drawn into a closed drawer
+    fargo._drawers.buttons["Figures"].value = True
     assert "Build a release to draw the figure here" in text_of(fargo)
     fargo.build("ug")
     fargo.map.boxes = []
@@ -329,14 +346,13 @@ def test_figures_follow_the_boxes_and_those_of_errors_need_teaching_mode(fargo):
     fargo.map.boxes = [BOX, BOX]
     assert fargo._plots.picture.value != drawn
     teaching.value = True
-    assert len(figures.options) == 5
-    for name in figures.options[1:]:
+    assert len(figures.options) == 4
+    for name in figures.options:
         figures.value = name
         assert f'aria-label="{name}"' in fargo._plots.picture.value
     teaching.value = False
-    assert figures.options == ("Table", "Counts in the boxes")
-    assert figures.value == "Table"
-    assert fargo._plots.picture.layout.display == "none"
+    assert figures.options == ("Counts in the boxes",)
+    assert 'aria-label="Counts in the boxes"' in fargo._plots.picture.value
 
 
 def test_box_sizes_reach_the_methods_that_prepare_for_them(fargo):
@@ -590,7 +606,7 @@ def test_maps_by_hour_are_built_at_one_epsilon_and_chosen_by_a_slider(fargo):
     assert truth[8] / truth.sum() == pytest.approx(true / total, abs=0.01)
     with pytest.raises(InputError, match="built already"):
         fargo.build("ug")
-    find(fargo, ipywidgets.Dropdown, "Maps").value = None
+    find(fargo, ipywidgets.Dropdown, "Maps").value = ""
     fargo.build("ug")  # one map is another release
     assert shown(fargo) == ["UG, ε = 0.2", "Truth"]
     assert slider.labels == []

@@ -11,6 +11,7 @@ import shapely
 from snhkit.data import synthetic_points
 from snhkit.errors import InputError, OutsideWarning
 from snhkit.geometry import RangeQueries
+from snhkit.markup import number
 from snhkit.widgets.opening import explore
 
 FARGO = synthetic_points("fargo", 1_000).region
@@ -72,7 +73,7 @@ def test_maps_by_district_share_one_scale(explorer):
     assert max(density) <= top < 2 * max(density)
     counts = [release.answer(WARDS.iloc[:2]) for release in explorer.releases.values()][-1]
     assert [at[0] for at in lines(other)] == ["No. 0", "No. 1"]
-    assert [at[1].split()[0] for at in lines(other)] == [f"{count:,.1f}" for count in counts]
+    assert [at[1].split()[0] for at in lines(other)] == [number(count) for count in counts]
     explorer._layers.cells.value = True
     assert explorer.map.layers[0]["cells"]["corners"]
 
@@ -88,10 +89,10 @@ def test_the_table_tells_each_districts_count_and_the_truth_in_teaching_mode_onl
     assert "truth" not in explorer._said["districts"].value
     explorer._controls.teaching.value = True
     truths = re.findall(r'<td class="snhkit-truth">(.*?)</td>', explorer._said["districts"].value)
-    assert truths == [f"{west:,}", f"{5_000 - west:,}", "0"]
+    assert truths == [number(west), number(5_000 - west), "0"]
     explorer._layers.by_district.value = True
     beside(explorer, "Truth")
-    assert lines(explorer.map.layers[1])[0][1] == f"{west:,.1f} records"
+    assert lines(explorer.map.layers[1])[0][1] == f"{number(west)} records"
 
 
 def test_counts_are_the_releases_own(explorer):

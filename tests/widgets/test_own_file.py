@@ -2,13 +2,17 @@
 
 import dataclasses
 import getpass
+import html
+import shlex
 import socket
 
 import ipywidgets
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from snhkit.builders import Identity
+from snhkit.cli.main import app
 from snhkit.data import synthetic_points
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
@@ -99,6 +103,52 @@ def test_the_panel_draws_the_declared_square_and_opens_the_file(path):
     assert explorer._controls.teaching.layout.display == ""
     explorer._controls.city.value = f"file:{path}"
     assert list(explorer.releases) == ["UG, ε = 0.2"]
+
+
+def test_questions_come_one_after_another_and_end_in_a_command(path):
+    rows = path.read_text(encoding="utf-8").splitlines()
+    lines = [f"{row},{k % 400}" for k, row in enumerate(rows[1:])]
+    path.write_text("\n".join([rows[0] + ",rider_id", *lines]), encoding="utf-8")
+    explorer = explore(city="fargo", n=1_000, methods=["ug"])
+    panel = explorer._opener
+
+    def shown() -> list[int]:
+        return [k for k, step in enumerate(panel.steps) if step.layout.display != "none"]
+
+    def answer(**texts) -> list[int]:
+        for name, text in texts.items():
+            panel.fields[name].value = text
+        panel.next.click()
+        return shown()
+
+    assert shown() == [0]
+    assert answer(path="nowhere.csv") == [0]
+    assert "There is no file" in panel.message.value
+    assert answer(path=str(path)) == [1]
+    assert panel.fields["user"].value == "rider_id"  # proposed by its name
+    assert answer(center=f"{FARGO.lat}, {FARGO.lon}", side_km="12.43") == [2]
+    assert answer() == [2]
+    assert "Give both" in panel.message.value
+    assert answer(most="5") == [3]
+    panel.fields["about"].value = "2000"
+    assert panel.errors.value.count("<tr>") == 6
+    assert panel.button.layout.display == "none"
+    assert answer(budget="1") == [4]
+    panel.back.click()
+    assert shown() == [3]
+    panel.next.click()
+    panel.button.click()
+    assert explorer.dataset.unit.max_per_user == 5
+    command = html.unescape(panel.message.value.partition("<pre>")[2].partition("</pre>")[0])
+    words = shlex.split(command.replace("\\\n", " "))
+    assert words[:3] == ["snhkit", "explore", "--app"]
+    told = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("snhkit.cli.launch.explore_in_voila", lambda **given: told.update(given))
+        done = CliRunner().invoke(app, words[1:])
+    assert done.exit_code == 0, done.output
+    assert told["file"].unit == explorer.dataset.unit
+    assert told["file"].region == explorer.dataset.region
 
 
 @pytest.mark.parametrize(

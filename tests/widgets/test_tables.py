@@ -30,8 +30,8 @@ def test_a_row_a_box_and_a_column_a_release_with_what_is_known_of_the_error():
     table = answers_table(BOXES, {"UG": UG, "SNH": SNH}, unit=UNIT)
     assert cells(table) == [
         ["Box", "Size in metres", "UG", "SNH"],
-        ["1", "1,000 × 2,500", "1,234.6|1,220.0 to 1,250.3", "5.0|interval not known"],
-        ["2", "1,000 × 50 (partly outside the region)", "0.0|0.0 to 3.5", "6.5|interval not known"],
+        ["2", "1,000 × 50 (partly outside the region)", "0|0 to 4", "7|interval not known"],
+        ["1", "1,000 × 2,500", "1,230|1,220 to 1,250", "5|interval not known"],
     ]
     assert table.count("not known: &lt;why&gt;.") == 3  # in two cells, and below the table
     assert "contains the true count in about 90 % of cases" in table
@@ -40,14 +40,12 @@ def test_a_row_a_box_and_a_column_a_release_with_what_is_known_of_the_error():
     assert table.count('scope="row"') == 2
 
 
-def test_the_truth_and_the_error_are_there_only_if_given():
+def test_the_truth_is_there_only_if_given():
     assert "Truth" not in answers_table(BOXES, {"UG": UG}, unit=UNIT)
-    assert "off by" not in answers_table(BOXES, {"UG": UG}, unit=UNIT)
-    _, first, second = cells(
-        answers_table(BOXES, {"UG": UG}, unit=UNIT, truth=np.array([1240, 2000]))
-    )
-    assert first[2:] == ["1,234.6|1,220.0 to 1,250.3||off by -5.4", "1,240"]
-    assert second[2:] == ["0.0|0.0 to 3.5||off by -2,000.0", "2,000"]
+    head, second, first = cells(answers_table(BOXES, {"UG": UG}, unit=UNIT, truth=TRUE))
+    assert head[2:] == ["Truth", "UG"]
+    assert first[2:] == ["1,240", "1,230|1,220 to 1,250"]
+    assert second[2:] == ["2,000", "0|0 to 4"]
 
 
 def test_no_box_yet():
@@ -58,9 +56,9 @@ def test_districts_have_a_row_each_once_something_was_released():
     table = districts_table(["West", "<i>"], {"UG": UG}, unit=UNIT, truth=np.array([1240, 2000]))
     assert "<i>" not in table
     assert cells(table) == [
-        ["District", "UG", "Truth"],
-        ["West", "1,234.6|1,220.0 to 1,250.3||off by -5.4", "1,240"],
-        ["&lt;i&gt;", "0.0|0.0 to 3.5||off by -2,000.0", "2,000"],
+        ["District", "Truth", "UG"],
+        ["West", "1,240", "1,230|1,220 to 1,250"],
+        ["&lt;i&gt;", "2,000", "0|0 to 4"],
     ]
     assert "Released counts of each district" in table
     assert cells(districts_table(["West"], {}, unit=UNIT))[1:] == [["No release yet: press Build."]]
@@ -88,9 +86,9 @@ def test_the_budget_is_a_bar_of_its_charges():
 
 def test_boxes_of_other_sizes_than_those_built_for_are_marked():
     rows = cells(answers_table(BOXES, {}, unit=UNIT, sizes_m=(40, 2_600)))[1:]
-    assert [row[1] for row in rows] == ["1,000 × 2,500", "1,000 × 50 (partly outside the region)"]
+    assert [row[1] for row in rows] == ["1,000 × 50 (partly outside the region)", "1,000 × 2,500"]
     rows = cells(answers_table(BOXES, {}, unit=UNIT, sizes_m=(25, 100)))[1:]
-    assert rows[0][1] == "1,000 × 2,500|not 25 to 100 m"
+    assert rows[1][1] == "1,000 × 2,500|not 25 to 100 m"
 
 
 def test_a_bound_on_a_persons_records_is_said_beside_the_counts():
@@ -100,17 +98,19 @@ def test_a_bound_on_a_persons_records_is_said_beside_the_counts():
         assert "records, at most 5 of one person" in table
         assert "how many were left out was not measured" in table
     assert "at most" not in answers_table(BOXES, {"UG": UG}, unit=UNIT)
+    assert cards(BOXES, {"UG": UG}, unit)[0]["counted"] == "records, at most 5 of one person"
+    assert "counted" not in cards(BOXES, {"UG": UG}, UNIT)[0]
 
 
 def test_a_card_has_all_counts_of_its_box_on_one_scale():
-    first, second = cards(BOXES, {"UG": UG, "SNH": SNH}, TRUE)
-    assert (first["size"], first["truth"]) == ("1,000 × 2,500 m", "1,240")
+    first, second = cards(BOXES, {"UG": UG, "SNH": SNH}, UNIT, TRUE)
+    assert (first["number"], first["size"], first["truth"]) == ("Box 1", "1,000 × 2,500 m", "1,240")
     name, count, interval, _, at, low, high = first["rows"][0]
-    assert (name, count, interval) == ("UG", "1,235", "1,220 to 1,250")
+    assert (name, count, interval) == ("UG", "1,230", "1,220 to 1,250")
     top = 1_250.26  # the largest of counts, intervals and the truth
     assert [at, low, high] == pytest.approx([1234.56 / top, 1220.04 / top, 1], abs=1e-4)
     assert first["true"] == pytest.approx(1240 / top, abs=1e-4)
     assert second["rows"][0][1:3] == ["0", "0 to 4"]
     assert first["rows"][1][2] == ""  # an interval that is not known
-    assert "truth" not in cards(BOXES, {"UG": UG})[0]
-    assert cards(None, {"UG": UG}) == cards(BOXES, {}) == []
+    assert "truth" not in cards(BOXES, {"UG": UG}, UNIT)[0]
+    assert cards(None, {"UG": UG}, UNIT) == cards(BOXES, {}, UNIT) == []

@@ -1,13 +1,14 @@
 """Opening of a source of records: a path, a list of paths, or an object in memory."""
 
 import os
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from snhkit.data.sources.chunk import Part
-from snhkit.data.sources.columns import Rules, refuse_other_columns
+from snhkit.data.sources.columns import Rules, refuse_other_columns, rules_of
 from snhkit.data.sources.delimited import text_parts
 from snhkit.data.sources.files import Place, find_files
 from snhkit.data.sources.frames import array_parts, object_part
@@ -16,8 +17,13 @@ from snhkit.data.sources.parquet import parquet_parts
 from snhkit.errors import InputError
 from snhkit.geometry import By, Points
 
-__all__ = ["Source", "open_source"]
+__all__ = ["Source", "open_source", "people_column"]
 
+_PEOPLE = re.compile(
+    r"(user|rider|passenger|person|people|customer|client|driver|member|patient|pupil|student|"
+    r"employee|subscriber|account|household|device|phone|imei|msisdn|email|cab|taxi|vehicle|owner)s?"
+    r"(_?(id|no|nr|number|name|key|hash|code))?|uid|uuid"
+)
 _UNKNOWN_SIZE = 2**32  # bytes, assumed for a source whose size is unknown
 _READERS: dict[str, Callable[[Place, Rules], list[Part]]] = {
     ".parquet": parquet_parts,
@@ -98,6 +104,18 @@ def open_source(source: Any, rules: Rules) -> Source:
         parts = [part for place in places for part in _READERS[place.kind](place, rules)]
     refuse_other_columns([(part.name, part.layout) for part in parts])
     return Source(name, _with_same_people(parts), rules, tuple(places), notes, source)
+
+
+def people_column(source: Any, **columns: Any) -> str | None:
+    """Return the column of a source that looks like ids of people; None if none does.
+
+    ``columns`` are arguments of ``read_points``. Names of columns are read, no records.
+    """
+    for name in open_source(source, rules_of(**columns)).parts[0].layout.names:
+        plain = re.sub(r"(?<=[a-z])(?=[A-Z])|[^A-Za-z]+", "_", name).strip("_").lower()
+        if _PEOPLE.fullmatch(plain):
+            return name
+    return None
 
 
 def _with_same_people(parts: list[Part]) -> list[Part]:

@@ -15,7 +15,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from snhkit.errors import InputError
-from snhkit.viz.figures.style import method_styles
+from snhkit.viz.figures.style import EPSILON, method_styles
 
 __all__ = ["against_truth", "count_bars", "error_curves", "need_columns", "theme_svg"]
 
@@ -164,7 +164,9 @@ def against_truth(table: pd.DataFrame, top: float | None = None) -> Figure:
     rows = -(-len(names) // columns)
     high = max(2.6, 1.8 * rows) + 0.4
     figure = Figure(figsize=(_SIZE[0], high))
-    figure.subplots_adjust(0.1, 0.55 / high, 0.98, 1 - 0.25 / high, hspace=0.3, wspace=0.12)
+    title = 0.18 * (1 + any(EPSILON in name for name in names))  # inches; epsilon has a line
+    top_edge = 1 - (0.08 + title) / high
+    figure.subplots_adjust(0.1, 0.55 / high, 0.98, top_edge, hspace=0.12 + title, wspace=0.12)
     axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
     linear = top is not None
     top = max(float(np.max(table["truth"])) if top is None else top, 1.0)
@@ -179,7 +181,7 @@ def against_truth(table: pd.DataFrame, top: float | None = None) -> Figure:
         style = {**styles[name].line, "linestyle": ""}
         edge = 0.6 if styles[name].hollow else 0  # a hollow marker is its edge
         axis.plot(part["truth"], part["count"], ms=3, alpha=0.5, mew=edge, rasterized=True, **style)
-        axis.set_title(name, fontsize=10, parse_math=False)
+        axis.set_title(name.replace(EPSILON, f"\n{EPSILON[2:]}"), fontsize=9, parse_math=False)
         if linear:
             axis.set(xlim=(-0.05 * top, 1.05 * top), ylim=(-0.25 * top, 1.25 * top))
         else:

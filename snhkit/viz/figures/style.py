@@ -7,7 +7,7 @@ from typing import Any
 from snhkit.methods import METHODS
 from snhkit.viz.maps.surface import COLOURS
 
-__all__ = ["MethodStyle", "method_style", "method_styles"]
+__all__ = ["EPSILON", "MethodStyle", "method_style", "method_styles"]
 
 # The colours of Okabe and Ito without yellow, which is invisible on white, and with grey instead of
 # black, which is invisible on black.
@@ -17,7 +17,9 @@ _HATCHES = (
     "", "//", "..", "xx", "\\\\", "++", "oo", "--", "**", "||", "////", "OO", "\\\\\\\\", "...",
     "xxx", "+++", "ooo",
 )  # fmt: skip
-_EPSILON = ", ε = "  # separates the title of a method from an epsilon
+EPSILON = ", ε = "
+"""Separates the title of a method from an epsilon in the name of a release."""
+
 _FIRST = ("SNH", "Denoised grid")  # methods with the first styles
 
 
@@ -83,7 +85,7 @@ def method_styles(titles: Iterable[str]) -> dict[str, MethodStyle]:
     """
     known = [*_FIRST, *(m.title for m in METHODS.values() if m.title not in _FIRST)]
     asked = list(dict.fromkeys(titles))
-    heads = {name: name.partition(_EPSILON)[0] for name in asked}
+    heads = {name: name.partition(EPSILON)[0] for name in asked}
     names = [*known, *(head for head in dict.fromkeys(heads.values()) if head not in known)]
     found, seen = {}, dict.fromkeys(names, 0)
     for name, head in heads.items():

@@ -1,6 +1,7 @@
 """Maps of districts that are coloured by their released counts."""
 
 import json
+import os
 from collections.abc import Hashable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.districts.districts import WHOLE, Districts, DistrictsLike, LocalDistricts
+from snhkit.markup import interval_text, number
 from snhkit.methods import title_of
 from snhkit.release.estimates import Estimates
 from snhkit.viz.maps.maps import base_map, stamp
@@ -59,7 +61,7 @@ def district_map(
     *,
     label: Hashable | None = None,
     m: folium.Map | None = None,
-    tiles: str | folium.TileLayer | None = None,
+    tiles: "str | os.PathLike[str] | folium.TileLayer | None" = None,
     attr: str | None = None,
 ) -> folium.Map:
     """Return a map of districts, or other polygons, coloured by their released counts.
@@ -78,7 +80,7 @@ def district_map(
         The column with the districts' names; by default, the index values are the names.
     m : folium.Map, optional
         An existing map to which the districts are added; the map's view does not change.
-    tiles, attr : str or folium.TileLayer, optional
+    tiles, attr : str, path or folium.TileLayer, optional
         The background of a new map, as for ``base_map``.
 
     Returns
@@ -201,10 +203,9 @@ def _lines(count: float, low: float, high: float, per_km2: float, share: float) 
     """Return the lines of text that the tooltip of a polygon shows below the polygon's name."""
     if share <= 0:
         return ["outside the region: not counted"]
-    known = (
-        [] if np.isnan(low) else [f"{100 * DEFAULT_LEVEL:g} % interval: {low:,.1f} to {high:,.1f}"]
-    )
-    lines = [f"{count + 0:,.1f} records", *known, f"{per_km2:,.1f} {_UNIT.partition(' ')[2]}"]
+    ends = interval_text(low, high)
+    known = [f"{100 * DEFAULT_LEVEL:g} % interval: {ends}"] if ends else []
+    lines = [f"{number(count)} records", *known, f"{number(per_km2)} {_UNIT.partition(' ')[2]}"]
     part = [] if share >= WHOLE else [f"{share:.0%} of the area lies in the region and is counted"]
     return lines + part
 

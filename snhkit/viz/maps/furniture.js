@@ -60,8 +60,20 @@ const snhkit = {
     map.attributionControl?.addAttribution(source);
   },
 
+  // A background from tiles that the page holds, as data URLs by "zoom/x/y".
+  localTiles(map, tiles, options) {
+    const blank = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==";
+    const Local = L.TileLayer.extend({
+      getTileUrl({ z, x, y }) { return this.options.tiles[`${z}/${x}/${y}`] ?? blank; },
+    });
+    const said = document.createElement("span");
+    said.textContent = options.attribution;  // never as HTML
+    new Local("", { ...options, attribution: said.innerHTML, maxZoom: 20, tiles }).addTo(map);
+  },
+
   // A button below the zoom buttons that shows the whole region again.
   home(map, box) {
+    map.snhkitRegion = box;
     const control = L.control({ position: "topleft" });
     control.onAdd = () => {
       const bar = L.DomUtil.create("div", "leaflet-bar");

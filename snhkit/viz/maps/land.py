@@ -1,9 +1,9 @@
 """Coastlines, borders and place names around a region, from data that the package contains.
 
 The data are in the public domain. County borders around the paper's twelve cities are the US Census
-Bureau's cartographic boundaries of 2016 (1:500,000). Countries and places are from Natural Earth
-4.1 (1:50,000,000). ``docs/land.py`` makes the data files. Outside the twelve cities, coastlines may
-be wrong by kilometres.
+Bureau's cartographic boundaries of 2016 (1:500,000). Countries are from Natural Earth 4.1
+(1:50,000,000), 7,300 places of the whole world from Natural Earth (1:10,000,000). ``docs/land.py``
+makes the data files. Outside the twelve cities, coastlines may be wrong by kilometres.
 """
 
 import json
@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["land"]
 
 _BORDERS = Path(__file__).parent / "borders"
+_MOST_NAMES = 30  # of places, the largest of those around the region
 _MARGIN = 2.5  # the margin around the region, in sides of the region
-_SOURCE = {"counties": "Borders: US Census 2016", "countries": "Borders: Natural Earth"}
+_SOURCE = {
+    "counties": "Borders: US Census 2016; names: Natural Earth",
+    "countries": "Natural Earth",
+}
 
 
 @lru_cache(maxsize=16)
@@ -68,9 +72,9 @@ def _frame(name: str) -> "gpd.GeoDataFrame":
 
 def _places(shown: shapely.Polygon) -> list[list[Any]]:
     west, south, east, north = shown.bounds
-    places = pd.read_csv(_BORDERS / "places.csv")
+    places = pd.read_csv(_BORDERS / "places.csv", keep_default_na=False)  # the largest first
     near = places[places["lat"].between(south, north) & places["lon"].between(west, east)]
     return [
         [float(lat), float(lon), str(name), "place"]
-        for name, lat, lon in near.itertuples(index=False)
+        for name, lat, lon in near.head(_MOST_NAMES).itertuples(index=False)
     ]

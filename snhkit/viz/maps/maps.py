@@ -3,6 +3,7 @@
 import html
 import importlib
 import importlib.util
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from types import ModuleType
@@ -14,7 +15,9 @@ from branca.element import Element
 
 from snhkit.errors import InputError, SnhkitError
 from snhkit.geometry import RangeQueries, Region
+from snhkit.markup import number
 from snhkit.viz.maps.land import land
+from snhkit.viz.maps.local_tiles import LocalTiles, is_local
 from snhkit.viz.maps.surface import ColourScale, Surface, surface_overlay
 
 if TYPE_CHECKING:
@@ -107,7 +110,7 @@ def base_map(
     region: Region,
     *,
     m: folium.Map | None = None,
-    tiles: str | folium.TileLayer | None = None,
+    tiles: "str | os.PathLike[str] | folium.TileLayer | None" = None,
     attr: str | None = None,
 ) -> folium.Map:
     """Return a map of a region's outline, with coasts, borders, a graticule and a scale bar.
@@ -124,10 +127,11 @@ def base_map(
     m : folium.Map, optional
         An existing map to which the outline and the graticule are added; the map's view does not
         change.
-    tiles, attr : str or folium.TileLayer, optional
-        The background of a new map, as for ``folium.Map``: the name of a tile set, or the address
-        of a tile server together with the attribution that the server requires. The requests to
-        the server reveal which part of the world the map shows.
+    tiles, attr : str, path or folium.TileLayer, optional
+        The background of a new map. The path of a local file ``*.mbtiles`` with PNG, JPEG or WebP
+        tiles is embedded around the region, and nothing is requested. Otherwise, as for
+        ``folium.Map``: the name of a tile set, or the address of a tile server together with the
+        attribution that the server requires. A tile server sees where one looks.
 
     Returns
     -------
@@ -148,7 +152,8 @@ def base_map(
     """
     south, west, north, east = region.bounds
     if m is None:
-        m, bounds = _new_map(region, tiles, attr), [[south, west], [north, east]]
+        bounds = [[south, west], [north, east]]
+        m = _new_map(region, None if is_local(tiles) else tiles, attr, smooth=tiles is None)
     elif tiles is not None or attr is not None:
         raise InputError(
             "tiles and attr set the background of a new map; leave them out if you give m."
@@ -159,6 +164,8 @@ def base_map(
     if "snhkit_furniture" not in m._children:
         ground = land(region) if bounds is not None and tiles is None else None
         m.add_child(Furniture(bounds, ground), name="snhkit_furniture")
+    if is_local(tiles) and isinstance(tiles, (str, os.PathLike)):
+        m.add_child(LocalTiles(tiles, region, attr))
     ring = np.stack(region.ring(), axis=1).tolist()
     style = {"weight": 1.5, "class_name": "snhkit-outline", "interactive": False}
     outline = module.PolyLine(ring, color=None, **style)
@@ -172,7 +179,7 @@ def compare_map(
     *,
     m: folium.Map | None = None,
     cell_m: float | None = None,
-    tiles: str | folium.TileLayer | None = None,
+    tiles: "str | os.PathLike[str] | folium.TileLayer | None" = None,
     attr: str | None = None,
 ) -> folium.Map:
     """Return a map with a layer of released counts for each release, chosen by radio buttons.
@@ -303,7 +310,7 @@ def stamp(release: "Release") -> str:
     return f"{release.price}, hides {release.unit.sentence}; drawn {today}"
 
 
-def _new_map(region: Region, tiles: str | folium.TileLayer | None, attr: str | None) -> folium.Map:
+def _new_map(region: Region, tiles: Any, attr: str | None, *, smooth: bool) -> folium.Map:
     found = importlib.util.find_spec("offlinefolium")
     module = importlib.import_module("offlinefolium" if found else "folium")
     fmap = module.Map(
@@ -314,7 +321,7 @@ def _new_map(region: Region, tiles: str | folium.TileLayer | None, attr: str | N
         control_scale=True,
         max_zoom=20,
         font_size="12px",
-        zoom_snap=1 if tiles else 0.1,
+        zoom_snap=0.1 if smooth else 1,
     )
     # Only Leaflet is kept. jQuery and Bootstrap, about a megabyte, would be needed for popups.
     fmap.default_js = [asset for asset in fmap.default_js if asset[0] == "leaflet"]
@@ -365,11 +372,11 @@ def _add_boxes(
     answers = [(html.escape(name), r.answer(boxes)) for name, r in releases.items()]
     group = module.FeatureGroup(name="Boxes and their counts").add_to(fmap)
     for row, corners in enumerate(boxes.corners_in_degrees().tolist()):
-        lines = [f"{name}: {counts[row]:,.1f}" for name, counts in answers]
+        lines = [f"{name}: {number(counts[row])}" for name, counts in answers]
         tip = "<br>".join([f"<b>Box {row + 1}</b>, released counts", *lines])
         module.Polygon(corners, tooltip=tip, **_snake(BOX_STYLE)).add_to(group)
-        number = f'<span class="snhkit-number">{row + 1}</span>'
-        icon = module.DivIcon(html=number, class_name="", icon_size=(0, 0), icon_anchor=(-3, 8))
+        label = f'<span class="snhkit-number">{row + 1}</span>'
+        icon = module.DivIcon(html=label, class_name="", icon_size=(0, 0), icon_anchor=(-3, 8))
         module.Marker(corners[2], icon=icon, interactive=False, keyboard=False).add_to(group)
 
 

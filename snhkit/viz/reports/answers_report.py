@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
 from markupsafe import Markup
 
 from snhkit.geometry import RangeQueries
+from snhkit.markup import interval_text, number
 from snhkit.privacy import Ledger
 from snhkit.viz.reports.page import maps, page, paragraph, program, section, table, titled, wide
 
@@ -73,9 +73,8 @@ def _answers(releases: "Mapping[str, Release]", boxes: RangeQueries | None) -> l
 
 def _count(row: "pd.Series") -> str:
     """Return a count as text, with its interval in brackets."""
-    unknown = np.isnan(row["low"])
-    known = "interval not known" if unknown else f"{row['low']:,.1f} to {row['high']:,.1f}"
-    return f"{np.round(row['count'], 1) + 0:,.1f} ({known})"
+    count, low, high = (float(row[of]) for of in ("count", "low", "high"))
+    return f"{number(count)} ({interval_text(low, high) or 'interval not known'})"
 
 
 def _card(release: "Release") -> Markup:

@@ -8,7 +8,6 @@ from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-import folium
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from snhkit.release import Release
 
 __all__ = [
-    "map_page",
     "maps",
     "page",
     "paragraph",
@@ -98,14 +96,7 @@ def maps(releases: "Mapping[str, Release]", boxes: RangeQueries | None = None) -
     if not embeds_everything(fmap):
         # folium alone would load its parts from the network whenever the page is opened.
         return picture(surface_figure(releases), "Released counts, all on the same colour scale.")
-    return map_page(fmap)
-
-
-def map_page(fmap: folium.Map) -> Markup:
-    """Return a map as HTML, or a note if the map would need a network connection."""
-    if not embeds_everything(fmap):
-        return paragraph("The map is left out: to include one, run pip install 'snhkit[offline]'.")
-    return _part("map", to_html(fmap))
+    return _part("map", to_html(fmap), len(releases) > 1)
 
 
 def picture(figure: Figure, caption: str) -> Markup:

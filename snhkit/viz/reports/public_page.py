@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 import shapely
+from markupsafe import Markup
+from matplotlib.patheffects import withStroke
 
 from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.districts.boxes import estimates_text
 from snhkit.districts.districts import LocalDistricts
 from snhkit.errors import InputError, printable
 from snhkit.geometry import Grid
+from snhkit.markup import interval_text, number
 from snhkit.methods import METHODS, key_of, title_of
 from snhkit.privacy import written
 from snhkit.release.intervals import meaning
@@ -41,6 +44,8 @@ _TOO_FEW = (
 _NO_INTERVAL = "Small numbers may be noise only."
 _SURE = 10.0  # the largest epsilon on the scale
 _LEAST = 0.01
+_SMOOTH_M = 250.0  # pictures average over squares of this side, in which cells' noise is small
+_SEEN = 5.0  # noise scales that a square's count needs to be coloured
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,9 @@ def public_html(
         level=f"{100 * DEFAULT_LEVEL:g} %",
         example=_example(rows),
         about_intervals=f"{said} {_NO_INTERVAL if 'not known' in said else _TOO_FEW}",
-        still=picture(surface_figure({imprint.title: release}), "Where records were counted."),
+        smooth=f"{_SMOOTH_M:g}",
+        least=number(max(_SEEN / release.record_epsilon, 1)),
+        still=_still(release, districts, imprint.title),
         facts=_facts(release),
         strata=_frames(made) if isinstance(made, StratifiedRelease) else None,
         checksum=release.checksum,
@@ -115,6 +122,24 @@ def public_html(
         table="" if frame is None else _in_base64(estimates_text(frame, ".csv")),
         **_drawn(release, districts),
     )
+
+
+def _still(release: "Release", districts: LocalDistricts | None, title: str) -> Markup:
+    """Return the map with coasts, names and districts as a picture, for print and no scripts."""
+    surface = Surface.drawn(release, min(_SMOOTH_M, release.region.side_m))
+    seen = np.where(surface.counts < _SEEN / release.record_epsilon, 0, surface.counts)
+    figure = surface_figure({title: Surface(surface.grid, seen)})
+    around = ground(release.region)
+    axis, side_km = figure.axes[0], release.region.side_m / 1000
+    shapes = [] if districts is None else [_outline(shape) for shape in districts.shapes]
+    for ring in [ring for rings in (*around["land"], *shapes) for ring in rings]:
+        x, y = np.reshape(ring, (-1, 2)).T / 1000
+        axis.plot(x, y, color="#fff", lw=0.6, alpha=0.7)
+    for x, y, name in around["names"]:
+        text = axis.text(x / 1000, y / 1000, name, ha="center", color="#fff", parse_math=False)
+        text.set_path_effects([withStroke(linewidth=2, foreground="#000")])
+    axis.set(xlim=(0, side_km), ylim=(0, side_km))
+    return picture(figure, "Where records were counted: the brighter, the more.")
 
 
 def _frames(made: StratifiedRelease) -> dict[str, Any]:
@@ -172,10 +197,10 @@ def _reported(
     if share <= 0:
         return "not counted", "", ""
     if not np.isfinite(low):
-        return f"{count + 0:,.0f}", "not known", f"{density:,.0f}"
+        return number(count), "not known", number(density)
     if low <= 0:
-        return f"below about {high:,.0f}", f"0 to {high:,.0f}", ""
-    return f"{count:,.0f}", f"{low:,.0f} to {high:,.0f}", f"{density:,.0f}"
+        return f"below about {number(high)}", interval_text(0, high), ""
+    return number(count), interval_text(low, high), number(density)
 
 
 def _example(rows: list[_Row]) -> dict[str, _Row | None]:
@@ -236,6 +261,8 @@ def _drawn(release: "Release", districts: LocalDistricts | None) -> dict[str, st
         "side": region.side_m,
         "layer": described,
         "top": ColourScale.shared([surface]).top,
+        "smooth": _SMOOTH_M,
+        "least": _SEEN / release.record_epsilon,
         "box": [x, y, side, side],
         "outlines": shapes,
         **ground(region),

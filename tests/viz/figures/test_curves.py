@@ -4,6 +4,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
 
 from snhkit.errors import InputError
 from snhkit.viz.figures.curves import (
@@ -65,6 +67,44 @@ def test_released_against_true_shows_the_counts_that_are_asked_for():
     (axis, _) = against_truth(COUNTS.assign(truth=[9, 2_000, 9, 2_000]), top=20).axes
     assert (axis.get_xscale(), axis.get_yscale()) == ("linear", "linear")
     assert axis.get_xlim() == pytest.approx((-1, 21))
+
+
+NAMES = [
+    f"{title}, ε = {epsilon}"
+    for epsilon in ("0.04", "0.2")
+    for title in ("UG", "SNH (paper's network)", "Denoised grid")
+]
+
+
+@pytest.mark.parametrize("figure", ["bars", "curves", "scatter"])
+def test_at_two_epsilons_all_points_show_and_no_name_is_cut(figure):
+    rows = pd.DataFrame({"method": np.repeat(NAMES, 3), "box": [1, 2, 3] * 6, "truth": 50})
+    rows = rows.assign(count=[20.0, 40, 60] * 6, low=10, high=90, side_m=[25, 50, 100] * 6)
+    made = {
+        "bars": lambda: count_bars(rows),
+        "curves": lambda: error_curves(rows.assign(rel_error=0.2), "side_m", label="m"),
+        "scatter": lambda: against_truth(rows),
+    }[figure]()
+    lines = [
+        line for axis in made.axes for line in axis.lines if str(line.get_marker()) not in "_|None"
+    ]
+    points = [line for line in lines if len(line.get_xdata()) == 3]
+    assert len(points) == len(NAMES)
+    for line in points:
+        edge = line.get_markeredgewidth() if line.get_markeredgecolor() != "none" else 0
+        assert edge > 0 or line.get_markerfacecolor() != "none"
+    canvas = FigureCanvasAgg(made)
+    canvas.draw()
+    renderer = canvas.get_renderer()
+    whole = made.get_tightbbox(renderer).padded(0.01)
+    found = [text for text in made.findobj(Text) if text.get_text() and text.get_visible()]
+    said = {text.get_text().replace("\n", ", ") for text in found}
+    assert set(NAMES) <= said
+    places = [text.get_window_extent(renderer) for text in found if "ε" in text.get_text()]
+    for k, place in enumerate(places):
+        inches = place.transformed(made.dpi_scale_trans.inverted())
+        assert whole.x0 <= inches.x0 < inches.x1 <= whole.x1
+        assert not any(place.overlaps(other) for other in places[:k])
 
 
 def test_a_themed_figure_has_the_pages_ink_and_refers_to_nothing():

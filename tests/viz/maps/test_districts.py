@@ -7,6 +7,7 @@ import shapely
 
 import snhkit as snh
 from snhkit.errors import InputError
+from snhkit.markup import interval_text, number
 from snhkit.viz.maps import ColourScale
 from snhkit.viz.maps.districts import district_map, district_overlay
 from snhkit.viz.maps.maps import compare_map, to_html
@@ -39,12 +40,12 @@ def test_a_district_tells_its_count_its_error_and_its_density(city, release, fra
     count = release.answer(boxes)
     low, high = release.interval(frame.iloc[:2])[0]
     assert west[0] == "<script>west</script>"
-    assert west[1] == f"{count[0]:,.1f} records"
-    assert west[2] == f"90 % interval: {low:,.1f} to {high:,.1f}"
-    assert west[3] == f"{count[0] / 0.5:,.1f} per km²"
+    assert west[1] == f"{number(count[0])} records"
+    assert west[2] == f"90 % interval: {interval_text(low, high)}"
+    assert west[3] == f"{number(count[0] / 0.5)} per km²"
     assert len(west) == 4
     assert edge[4] == "50% of the area lies in the region and is counted"
-    assert edge[3] == f"{count[1] / 0.25:,.1f} per km²"
+    assert edge[3] == f"{number(count[1] / 0.25)} per km²"
 
 
 def test_colours_are_densities_on_the_legends_scale(release, frame):

@@ -7,6 +7,7 @@ import pytest
 
 from snhkit.errors import InputError, SnhkitError
 from snhkit.geometry import RangeQueries, Region
+from snhkit.markup import number
 from snhkit.viz.maps import maps
 from snhkit.viz.maps.maps import base_map, compare_map, embeds_everything, to_html
 
@@ -73,7 +74,7 @@ def test_each_release_is_asked_about_the_cells_and_the_boxes_only(city, two_rele
     page = to_html(compare_map(two_releases, boxes, cell_m=100))
     assert two_releases["Exact"].asked == [100, 2]
     answer = two_releases["Twice"].answer(boxes)[1]
-    assert f"Twice: {answer:,.1f}" in page
+    assert f"Twice: {number(answer)}" in page
     assert "Box 2" in page
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import snhkit as snh
 from snhkit.errors import InputError
+from snhkit.markup import interval_text
 from snhkit.release.estimates import Estimates
 from snhkit.viz.reports.answers_report import answers_html
 
@@ -26,9 +27,7 @@ def page(releases, boxes, data, **more):
     return answers_html(releases, boxes, data.ledger, title="A & B", about="Of a test.", **more)
 
 
-@pytest.mark.parametrize(
-    ("count", "shown"), [(1234.56, "1,234.6"), (-0.06, "-0.1"), (-0.04, "0.0")]
-)
+@pytest.mark.parametrize(("count", "shown"), [(1234.56, "1,230"), (-0.6, "\u22121"), (-0.04, "0")])
 def test_answers_with_their_errors_cards_ledger_and_code(
     city, data, releases, count, shown, monkeypatch
 ):
@@ -37,7 +36,7 @@ def test_answers_with_their_errors_cards_ledger_and_code(
     text = page(releases, boxes, data, code="a < b")
     (release,) = releases.values()
     low, high = release.interval(boxes)[0]
-    assert f"<td>100 × 50</td><td>{shown} ({low:,.1f} to {high:,.1f})</td>" in text
+    assert f"<td>100 × 50</td><td>{shown} ({interval_text(low, high)})</td>" in text
     for told in ("<title>A &amp; B</title>", "&lt;b&gt;UG, ε = 1", "a &lt; b", "spent 1, left 4"):
         assert told in text
     assert "UniformGrid" in text
@@ -61,3 +60,9 @@ def test_what_must_not_be_published_says_so(data):
 def test_nothing_released(data):
     with pytest.raises(InputError, match="not 0 releases"):
         page({}, None, data)
+
+
+def test_a_map_of_one_release_speaks_of_no_choice(data, releases, city):
+    (release,) = releases.values()
+    assert "Choose a method" not in page(releases, None, data)
+    assert "Choose a method" in page({"UG": release, "again": release}, None, data)

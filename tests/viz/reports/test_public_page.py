@@ -9,6 +9,7 @@ import shapely
 import snhkit as snh
 from snhkit.districts.districts import Districts, LocalDistricts
 from snhkit.errors import InputError
+from snhkit.markup import interval_text, number
 from snhkit.release.estimates import Estimates
 from snhkit.viz.maps.districts import answers
 from snhkit.viz.reports.public_page import Imprint, public_html
@@ -63,9 +64,9 @@ def test_no_number_is_given_where_the_interval_reaches_to_nobody(release):
     rows = {row[0].partition(" (")[0]: row[1:] for row in found if len(row) == 5}
     frame = answers(release, told)
     count, low, high = frame.loc[0, ["count", "low", "high"]]
-    assert rows["West &lt;b&gt;"][:2] == [f"{count:,.0f}", f"{low:,.0f} to {high:,.0f}"]
+    assert rows["West &lt;b&gt;"][:2] == [number(count), interval_text(low, high)]
     if frame.low[1] == 0:
-        assert rows["Corner"][0] == f"below about {frame.high[1]:,.0f}"
+        assert rows["Corner"][0] == f"below about {number(frame.high[1])}"
         assert rows["Corner"][1].startswith("0 to ")
         assert rows["Corner"][3] == ""  # a density would tell the count
     assert rows["Elsewhere"] == ["not counted", "", "", ""]
@@ -101,7 +102,7 @@ def test_the_page_of_strata_has_a_picture_of_each(week):
     assert len({*json.loads(pictures)}) == 7
     assert json.dumps(list(week)) in page
     total = answers(week.total(), districts())["count"][0]
-    assert f"{total:,.0f}" in dict(row[:2] for row in cells(page) if len(row) == 5).values()
+    assert number(total) in dict(row[:2] for row in cells(page) if len(row) == 5).values()
 
 
 @pytest.mark.browser
@@ -120,6 +121,45 @@ def test_the_days_of_a_week_are_chosen_and_played(week, chromium, tmp_path):
     page.get_by_text("Wed", exact=True).wait_for()
     page.get_by_role("button", name="Pause").click()
     assert page.get_by_role("button", name="Play").is_visible()
+
+
+@pytest.mark.browser
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize(
+    ("size", "theme"),
+    [((1280, 800), "light"), ((1920, 1080), "dark"), ((390, 844), "dark"), ((1024, 768), "light")],
+)
+def test_an_official_counts_in_boxes_as_python_does(release, chromium, tmp_path, size, theme):
+    file = tmp_path / "page.html"
+    imprint = Imprint("Trips", "start of a trip", "City office", "May 2026", "data@city.example")
+    file.write_text(public_html(release, districts(), imprint), encoding="utf-8")
+    context = chromium.new_context(
+        viewport={"width": size[0], "height": size[1]}, color_scheme=theme
+    )
+    page, wrong = context.new_page(), []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda ask: wrong.append(ask.url) if "page.html" not in ask.url else None)
+    page.goto(file.as_uri())
+    page.wait_for_selector("html.live")
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+    boxes = np.random.default_rng(1).integers([0, 0, 10, 10], [9_000, 9_000, 3_000, 3_000], (9, 4))
+    shown = page.evaluate("(boxes) => boxes.map(snhkitPublicOpen.answer)", boxes.tolist())
+    queries = snh.RangeQueries(CITY, *boxes.astype(float).T)
+    np.testing.assert_allclose(shown, release.answer(queries), rtol=0, atol=1e-6)
+    at = page.locator("#map").bounding_box()
+    page.mouse.move(at["x"] + 0.3 * at["width"], at["y"] + 0.3 * at["height"])
+    page.mouse.down()
+    page.mouse.move(at["x"] + 0.6 * at["width"], at["y"] + 0.7 * at["height"], steps=4)
+    page.mouse.up()
+    said = page.locator("#answer")
+    x, y, width, height = json.loads(said.get_attribute("data-box"))
+    (count,) = release.answer(snh.RangeQueries(CITY, [x], [y], [width], [height]))
+    assert said.inner_text() == (
+        f"In this box of {width} by {height} m: about {number(max(count, 0))}."
+    )
+    assert len(re.findall(rb"/Type\s*/Page\b(?!s)", page.pdf(prefer_css_page_size=True))) <= 2
+    context.close()
+    assert not wrong
 
 
 def test_what_a_publisher_says_holds_no_control_characters():

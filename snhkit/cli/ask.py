@@ -1,0 +1,177 @@
+"""The questions of ``snhkit release --ask``, one after another, and the command they lead to."""
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from snhkit.cli.output import say
+from snhkit.errors import InputError
+
+if TYPE_CHECKING:
+    from snhkit.geometry import Region
+
+__all__ = ["ask"]
+
+_ROWS = 3  # of the file, which the owner sees
+_NOBODY = "nobody"
+_ESTIMATES = "estimated from public data"
+
+
+def ask(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Ask for what a release needs, show the command that makes it, and run it if wanted."""
+    if not wanted or context.resilient_parsing:
+        return
+    data, region = _file(), _where()
+    people, terms = _people(data)
+    terms["region"] = region
+    place = [f"--center={region.lat!r},{region.lon!r}", "--side-km", f"{region.side_m / 1000:g}"]
+    words = ["--data", str(data), *place, *people, *_price(data, terms), *_what(terms)]
+    words += ["--out", _until("File to write", str, default=f"{data.stem}.snh")]
+    title = _until(
+        "Title of a page for readers, such as what, where and when; none", str, default=""
+    )
+    if title:
+        words += ["--page", f"{data.stem}.html", "--title", title]
+    say("\nThis command does the same:\n")
+    click.echo(f"snhkit release {shlex.join(words)}\n")
+    if click.confirm("Run it now, and spend the epsilon?"):
+        context.command.main(words, prog_name="snhkit release", standalone_mode=False)
+    context.exit()
+
+
+def _until(text: str, read: Callable[[str], Any], **options: Any) -> Any:
+    """Ask until ``read`` takes the answer; return what it returns."""
+    while True:
+        try:
+            return read(str(click.prompt(text, **options)).strip())
+        except (InputError, ValueError) as refusal:
+            say(f"{refusal}")
+
+
+def _file() -> Path:
+    """Ask for the file of records, and show its columns and its first rows."""
+    from snhkit.data.sources.columns import rules_of
+    from snhkit.data.sources.opening import open_source
+
+    say("1. Which file? Nothing is counted. You alone see its columns and first positions.")
+
+    def read(path: str) -> Path:
+        part = open_source(path, rules_of()).parts[0]
+        say(f"Columns: {', '.join(part.layout.names)}. First positions:")
+        rows = next(iter(next(iter(part.blocks()))()))
+        for lat, lon in zip(rows.lat[:_ROWS], rows.lon[:_ROWS], strict=True):
+            say(f"  {lat:.5f}, {lon:.5f}")
+        return Path(path)
+
+    return _until("File of records", read)
+
+
+def _where() -> "Region":
+    """Ask for the public square."""
+    from snhkit.districts.districts import Districts
+    from snhkit.geometry import Region
+
+    say("\n2. Where? A public square, from a map or a city's border, and never from the records.")
+    found = _until("Latitude and longitude of its centre, or a file with a public border", _centre)
+    if isinstance(found, str):
+        return Region.covering(Districts.of(found).rows)
+    return _until(
+        "Its side in kilometres", lambda text: Region.around(*found, side_m=1000 * float(text))
+    )
+
+
+def _centre(text: str) -> "str | tuple[float, float]":
+    if Path(text).is_file():
+        return text
+    lat, lon = map(float, text.replace(",", " ").split())
+    return lat, lon
+
+
+def _people(data: Path) -> tuple[list[str], dict[str, Any]]:
+    """Ask who may appear more than once; return options, and the terms for expected errors."""
+    from snhkit.data.sources.columns import rules_of
+    from snhkit.data.sources.opening import open_source, people_column
+    from snhkit.privacy import PrivacyUnit
+
+    say(
+        "\n3. Who may appear more than once? If a column says whose record it is, all records of a "
+        "person are hidden together. Without such a column, one record is hidden, which protects "
+        "a person only if nobody appears twice."
+    )
+    columns = open_source(data, rules_of()).parts[0].layout.names
+
+    def column(name: str) -> str:
+        if name != _NOBODY and name not in columns:
+            raise InputError(f"There is no column {name!r}; the columns are {', '.join(columns)}.")
+        return name
+
+    name = _until("Column of people, or nobody", column, default=people_column(data) or _NOBODY)
+    if name == _NOBODY:
+        return ["--unit", "record"], {}
+    say(
+        "How many records of each person count? Choose by public knowledge, such as how many "
+        "trips people make. The noise grows with this number; with a small one, records are left "
+        "out and all counts are too low, by how much is not known."
+    )
+    most = _until("Records of each person", _whole, default="5")
+    say(PrivacyUnit("user", most).counting)
+    people = ["--user", name, "--max-per-user", str(most)]
+    return people, {"unit": "user", "max_per_user": most}
+
+
+def _price(data: Path, terms: dict[str, Any]) -> list[str]:
+    """Ask for the budget and for epsilon, beside the errors to expect."""
+    from snhkit.metrics import SIZE_BANDS_M, band_name
+    from snhkit.planning.recommend import prospects
+    from snhkit.privacy import exact
+    from snhkit.privacy.data_ledgers import ledger_of
+
+    say(
+        "\n4. How much in total? The budget is all epsilon that may ever be spent on the records. "
+        "A larger epsilon gives smaller errors and hides people less."
+    )
+    terms["n"] = _until("About how many records count, as is publicly known", _whole)
+    say(f"\nExpected relative errors of squares, by the best method for each, {_ESTIMATES}:")
+    say(f"{'epsilon':>9}" + "".join(f"{band_name(band):>14}" for band in SIZE_BANDS_M))
+    for epsilon, errors in prospects(**terms):
+        say(f"{epsilon:>9}" + "".join(f"{error:>14}" for error in errors))
+    budget = []
+    if not ledger_of(data).path.exists():
+        budget = ["--budget", _until("Budget", lambda text: str(exact(text) and text), default="1")]
+    terms["epsilon"] = _until("Epsilon of this release", lambda text: exact(text) and text)
+    return [*budget, "--epsilon", terms["epsilon"]]
+
+
+def _what(terms: dict[str, Any]) -> list[str]:
+    """Ask what to publish, and propose a method."""
+    from snhkit.districts.districts import Districts
+    from snhkit.planning import recommend
+
+    say(
+        "\nWhat to publish? Districts are counted directly, with the least noise. Boxes can be "
+        "drawn anywhere by readers, and districts counted by adding up."
+    )
+    if click.prompt("Publish", type=click.Choice(["boxes", "districts"])) == "districts":
+        path = _until("File of polygons", lambda text: text if Districts.of(text) else "")
+        label = _until("Column of their names; none", str, default="")
+        return ["--districts", path, *(["--label", label] if label else [])]
+
+    def sides(text: str) -> str:
+        low, high = map(float, text.split(","))
+        proposal.append(recommend(sizes_m=(low, high), **terms))
+        return text
+
+    proposal: list[Any] = []
+    sizes = _until("Smallest and largest side of boxes, in metres", sides, default="25,100")
+    say(f"Proposed: {proposal[-1].reason}")
+    found = click.prompt("Method", default=proposal[-1].method)
+    return ["--method", found, "--sizes-m", sizes]
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text)):
+        raise InputError(f"Give a whole number of at least 1, not {text!r}.")
+    return int(text)

@@ -1,0 +1,23 @@
+import pytest
+
+from snhkit.geometry import Region
+from snhkit.viz.maps.land import land
+
+
+def names(lat: float, lon: float, side_m: float = 13_000) -> list[str]:
+    told = land(Region.around(lat=lat, lon=lon, side_m=side_m))["names"]
+    return [name for _, _, name, kind in told if kind == "place"]
+
+
+@pytest.mark.parametrize(
+    ("lat", "lon", "city"),
+    [(-1.28, 36.82, "Nairobi"), (47.07, 15.44, "Graz"), (-41.29, 174.78, "Wellington")],
+)
+def test_a_city_anywhere_on_earth_has_its_name(lat, lon, city):
+    assert city in names(lat, lon)
+
+
+def test_a_wide_region_names_its_largest_cities_only():
+    told = names(35.7, 139.7, 200_000)
+    assert told[0] == "Tokyo"
+    assert len(told) <= 30

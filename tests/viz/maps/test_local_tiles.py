@@ -1,0 +1,68 @@
+"""Tiles of a local file, which may be hostile, in a map's page."""
+
+import sqlite3
+
+import pytest
+
+from snhkit.errors import InputError
+from snhkit.geometry import Region
+from snhkit.viz.maps.maps import base_map, to_html
+
+CITY = Region.around(lat=37.76, lon=-122.43, side_m=12_000)
+PNG = b"\x89PNG\r\n\x1a\n" + b"x"
+
+
+@pytest.fixture
+def tiles(tmp_path):
+    def made(data: bytes = PNG, zooms=(0, 1, 12), attribution="<b>Us"):
+        path = tmp_path / "city.mbtiles"
+        path.unlink(missing_ok=True)
+        with sqlite3.connect(path) as file:
+            file.execute("CREATE TABLE metadata (name text, value text)")
+            file.execute("INSERT INTO metadata VALUES ('attribution', ?)", (attribution,))
+            file.execute(
+                "CREATE TABLE tiles (zoom_level int, tile_column int, tile_row int, tile_data blob)"
+            )
+            for zoom in zooms:
+                # San Francisco: column 655 and row 1583 from the north at zoom 12
+                x, y = (655 >> 12 - zoom), (1583 >> 12 - zoom)
+                row = 2**zoom - 1 - y
+                file.execute("INSERT INTO tiles VALUES (?, ?, ?, ?)", (zoom, x, row, data))
+                file.execute("INSERT INTO tiles VALUES (?, ?, ?, ?)", (zoom, x, row + 900, b"far"))
+        file.close()
+        return path
+
+    return made
+
+
+def test_tiles_of_the_region_are_in_the_page_and_nothing_is_requested(tiles):
+    page = to_html(base_map(CITY, tiles=tiles()))
+    for key in ("0/0/0", "1/0/0", "12/655/1583"):
+        assert f'"{key}": "data:image/png;base64,' in page
+    assert "default-src 'none'" in page
+    assert "<b>Us" not in page
+    assert '"maxNativeZoom": 12' in page
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [({"data": b"<svg onload=alert(1)>"}, "neither PNG"), ({"zooms": ()}, "no tile of the region")],
+)
+def test_what_is_no_picture_or_elsewhere_is_refused(tiles, given, says):
+    with pytest.raises(InputError, match=says):
+        base_map(CITY, tiles=tiles(**given))
+
+
+def test_a_file_that_is_none_is_refused(tmp_path):
+    with pytest.raises(InputError, match="there is no file"):
+        base_map(CITY, tiles=tmp_path / "none.mbtiles")
+    (tmp_path / "no.mbtiles").write_bytes(b"no database" * 100)
+    with pytest.raises(InputError, match=r"no\.mbtiles: could not be read as MBTiles"):
+        base_map(CITY, tiles=tmp_path / "no.mbtiles")
+
+
+def test_a_page_holds_no_more_than_it_can(tiles, monkeypatch):
+    monkeypatch.setattr("snhkit.viz.maps.local_tiles._MOST_BYTES", 2 * len(PNG))
+    page = to_html(base_map(CITY, tiles=tiles()))
+    assert '"1/0/0"' in page
+    assert '"12/655/1583"' not in page
