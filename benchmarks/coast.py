@@ -74,7 +74,7 @@ def crossed(boxes: snh.RangeQueries, land: shapely.Geometry) -> Bool[np.ndarray,
     return shapely.intersects(land, shapes) & ~shapely.contains(land, shapes)
 
 
-def tables(name: str, folder: Path, draws: int) -> None:
+def tables(name: str, folder: Path, draws: int, methods: list[str]) -> None:
     """Print the table of one city."""
     records = records_of(PLACES[name], folder)
     region = records.region
@@ -99,7 +99,7 @@ def tables(name: str, folder: Path, draws: int) -> None:
         return found
 
     for epsilon in EPSILONS:
-        for key in tqdm(METHODS, leave=False):
+        for key in tqdm(methods, leave=False):
             rows: dict[str, list[list[float]]] = {}
             for _ in range(draws):
                 release = data.release(snh.METHODS[key].builder(), epsilon=epsilon)
@@ -121,6 +121,7 @@ if __name__ == "__main__":
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--cities", nargs="+", default=CITIES, choices=PLACES)
+    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
     given = parser.parse_args()
     for city in given.cities:
-        tables(city, given.folder, given.draws)
+        tables(city, given.folder, given.draws, given.methods)

@@ -18,9 +18,9 @@ from snhkit.experiment import thinned
 CITIES = ("Boston, incidents", "Chicago, assaults", "New York, cabs")
 BANDS = ((25.0, 100.0), (1_000.0, 5_000.0))
 CHANGES = {
-    "cuts": (0.03, 0.3),
+    "cuts": (0.02, 0.2),
     "turns": (1, 5),
-    "least": (1.0, 10.0),
+    "least": (2.0, 20.0),
     "mean": (0.01, 1.0, 10.0),
     "side": (256, 1_024),
 }

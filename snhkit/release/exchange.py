@@ -44,6 +44,7 @@ def grid_of(
 def to_xarray(release: "Release", cell_m: float | None = None) -> "xarray.Dataset":
     """See ``Release.to_xarray``."""
     try:
+        import rioxarray  # noqa: F401  (adds ``rio`` to data sets)
         import xarray
     except ImportError:
         raise InputError("rasters need xarray: run pip install 'snhkit[raster]'.") from None

@@ -20,7 +20,7 @@ def release() -> snh.Release:
 
 
 def test_a_raster_is_read_back_by_gdal_with_equal_sums(release, tmp_path):
-    pytest.importorskip("rioxarray")
+    pytest.importorskip("xarray")
     rasterio = pytest.importorskip("rasterio")
     data = release.to_xarray()
     assert float(data["count"].sum()) == pytest.approx(release.cells()["count"].sum())
@@ -63,6 +63,20 @@ def test_arrow_is_read_by_geopandas_and_duckdb(release):
         connection.register("cells", cells)
         ((total,),) = connection.execute('SELECT sum("count") FROM cells').fetchall()
     assert total == pytest.approx(release.cells()["count"].sum())
+
+
+def test_a_file_of_cells_is_read_back_by_gdal_with_equal_sums(release, tmp_path):
+    gpd.GeoDataFrame.from_arrow(release).to_file(tmp_path / "cells.gpkg")
+    again = gpd.read_file(tmp_path / "cells.gpkg", engine="pyogrio")
+    assert again["count"].sum() == pytest.approx(release.cells()["count"].sum())
+
+
+def test_lonboard_makes_a_layer_of_the_cells(release):
+    lonboard = pytest.importorskip("lonboard")
+    (layer,) = lonboard.viz(release).layers
+    assert isinstance(layer, lonboard.PolygonLayer)
+    assert layer.table.num_rows == len(release.cells())
+    assert sum(layer.table["count"].to_pylist()) == pytest.approx(release.cells()["count"].sum())
 
 
 def test_geo_interface_plot_and_explore(release):
