@@ -57,6 +57,7 @@ METHODS: dict[str, Any] = {
     "Privelet": snh.Privelet(200),
     "HDMM": snh.HDMM(100),
     "PGM": snh.PGM(200),
+    "HTF": snh.HTF(side=4, mean=1),
     "Tessellation": snh.Tessellation(DISTRICTS),
     "SNH": snh.SNH(200, sizes_m=(100, 200), networks=TINY),
     "Denoised": snh.DenoisedGrid(100, prior=snh.Prior(turns=1)),

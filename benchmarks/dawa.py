@@ -14,6 +14,7 @@ from public_cities import CALIBRATION, places
 from tqdm.auto import tqdm
 
 import snhkit as snh
+from snhkit.builders import Builder
 from snhkit.experiment import thinned
 from snhkit.geometry import Grid
 from snhkit.metrics import SIZE_BANDS_M, relative_errors
@@ -40,7 +41,7 @@ class Exam:
     truth: np.ndarray
     epsilon: str
 
-    def error(self, builder: snh.DAWA, draws: int) -> float:
+    def error(self, builder: Builder, draws: int) -> float:
         """Return the mean relative error of the boxes, averaged over several draws of the noise."""
         found = []
         for seed in range(draws):

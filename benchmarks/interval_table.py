@@ -37,6 +37,7 @@ WIDTHS = {"identity": (0.5, 1, 2, 4), "hb2d": (1, 3)}
 
 SAMPLED = (
     "ug", "identity", "ag", "privtree", "quadtree", "hb2d", "privelet", "hdmm", "dawa", "snh",
+    "htf",
 )  # fmt: skip
 WHOLE = ("pgm", "denoised")  # measured with all records only, not with samples of them
 BOXES = 250

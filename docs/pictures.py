@@ -1,17 +1,25 @@
-"""Write the pictures of the documentation: python docs/pictures.py {first,methods}.
+"""Write the pictures of the documentation: python docs/pictures.py [--help] WHAT.
 
 ``first`` draws one invented city as UG, SNH and the denoised grid release it, beside the truth.
-``methods`` draws the expected errors of methods by the size of squares.
-Both write to docs/gallery.
+``methods`` draws the expected errors of methods by the size of squares. ``ecosystem`` runs the
+blocks of docs/howto/ecosystem.md and keeps the pictures and pages that they save; it needs
+Chromium. All write to docs/gallery.
 """
 
 import argparse
+import contextlib
+import re
 import runpy
+import shutil
+import sys
+import tempfile
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
+from PIL import Image
 
 import snhkit as snh
 from snhkit.methods import title
@@ -90,7 +98,39 @@ def draw(shown: dict[str, Surface], view: snh.RangeQueries) -> Figure:
     return figure
 
 
+def ecosystem(chromium: str) -> None:
+    """Run the blocks of the page on other tools, without a network, and keep what they draw."""
+    import offlinefolium
+    from playwright.sync_api import sync_playwright
+
+    page = (GALLERY.parent / "howto" / "ecosystem.md").read_text(encoding="utf-8")
+    program: dict = {}
+    with (
+        tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder),
+        patch.dict(sys.modules, folium=offlinefolium), sync_playwright() as play,
+    ):  # fmt: skip
+        for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+            exec(block, program)  # noqa: S102 - our own page
+        browser = play.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--enable-unsafe-swiftshader"]
+        )
+        for path in Path().glob("*.html"):
+            shown = browser.new_page(viewport={"width": 640, "height": 480})
+            shown.goto(path.absolute().as_uri())
+            shown.wait_for_timeout(10_000)
+            shown.screenshot(path=path.with_suffix(".png"))
+        browser.close()
+        for path in Path().glob("*.png"):
+            picture = Image.open(path).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+            picture.save(GALLERY / f"ecosystem_{path.name}", optimize=True)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Write the pictures of the documentation.")
-    parser.add_argument("what", choices=["first", "methods"])
-    {"first": first, "methods": methods}[parser.parse_args().what]()
+    parser.add_argument("what", choices=["first", "methods", "ecosystem"])
+    parser.add_argument("--chromium", default=shutil.which("chromium") or "chromium")
+    given = parser.parse_args()
+    if given.what == "ecosystem":
+        ecosystem(given.chromium)
+    else:
+        {"first": first, "methods": methods}[given.what]()

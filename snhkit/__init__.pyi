@@ -8,6 +8,9 @@ from .builders import (
     HDMM as HDMM,
 )
 from .builders import (
+    HTF as HTF,
+)
+from .builders import (
     PGM as PGM,
 )
 from .builders import (

@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 from snhkit.builders import (
     DAWA,
     HDMM,
+    HTF,
     PGM,
     AdaptiveGrid,
     Builder,
@@ -129,6 +130,11 @@ METHODS: dict[str, Method] = {
         lambda sizes_m, cell_m: DPSGD(sizes_m),
         "A network trained on the records with noisy gradients, for teaching; do not publish it.",
         demonstration=True,
+    ),
+    "htf": Method(
+        "HTF",
+        lambda sizes_m, cell_m: HTF(),
+        "A tree of rectangles, cut where counts change, as far as noise lets this be seen.",
     ),
 }
 """All methods by short name, in the order in which tables and legends show the methods.

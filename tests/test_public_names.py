@@ -13,8 +13,8 @@ MODULES = ["districts"]
 NAMES = [
     "AdaptiveGrid", "Budget", "BudgetExceeded", "By",
     "CITIES", "DAWA", "DPSGD", "DenoisedGrid",
-    "FeatureGrid", "HDMM", "HierarchicalGrid", "Identity", "InputError", "Ledger", "METHODS", "MLP",
-    "Networks", "NoisyQuantile", "PGM", "ParamSelect", "Points", "Prior", "PrivTree",
+    "FeatureGrid", "HDMM", "HTF", "HierarchicalGrid", "Identity", "InputError", "Ledger", "METHODS",
+    "MLP", "Networks", "NoisyQuantile", "PGM", "ParamSelect", "Points", "Prior", "PrivTree",
     "PrivateDataset", "Privelet", "QuadTree", "RangeQueries", "Region", "Release",
     "ReleaseFileError", "SNH", "SnhkitError", "Tessellation", "UniformGrid", "city", "compare",
     "compare_map", "compare_sizes", "district_map", "districts", "epsilon_for", "exact_counts",

@@ -5,6 +5,7 @@ from snhkit.builders.base import Builder
 from snhkit.builders.dawa import DAWA
 from snhkit.builders.hdmm import HDMM
 from snhkit.builders.hierarchical import HierarchicalGrid
+from snhkit.builders.htf import HTF
 from snhkit.builders.identity import Identity
 from snhkit.builders.pgm import PGM
 from snhkit.builders.privelet import Privelet
@@ -16,6 +17,7 @@ from snhkit.builders.uniform import UniformGrid
 __all__ = [
     "DAWA",
     "HDMM",
+    "HTF",
     "PGM",
     "AdaptiveGrid",
     "Builder",

@@ -28,7 +28,12 @@ __all__ = ["card", "cities", "show_ledger", "verify"]
     default=STANDARD_OUTPUT,
     help="File to write, .json or .md [default: -, which is standard output, in Markdown].",
 )
-def card(file, out: Path) -> None:
+@click.option(
+    "--registry",
+    is_flag=True,
+    help="Write a draft of an entry for OpenDP's registry of deployments instead, as YAML.",
+)
+def card(file, out: Path, registry: bool) -> None:
     """Write the card of a release, its description for readers.
 
     The card names the method, the unit of privacy, epsilon, what was public, and the checksum.
@@ -39,10 +44,11 @@ def card(file, out: Path) -> None:
     """
     refuse_same_file(file=file, out=out)
     from snhkit.loading import load
-    from snhkit.release import card_json, card_markdown
+    from snhkit.release import card_json, card_markdown, card_registry
 
-    made = load(file).total()
-    write(out, card_json(made) if out.suffix.lower() == ".json" else card_markdown(made))
+    as_json = out.suffix.lower() == ".json"
+    form = card_registry if registry else card_json if as_json else card_markdown
+    write(out, form(load(file).total()))
 
 
 @click.command("ledger")

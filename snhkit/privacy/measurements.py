@@ -1,6 +1,7 @@
 """The only access of a builder to private records: noisy measurements that cost epsilon."""
 
 import threading
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,7 @@ from snhkit.privacy.budget import Epsilon, epsilon_share, written
 from snhkit.privacy.count_source import CountSource
 from snhkit.privacy.entropy import Entropy
 from snhkit.privacy.gradients import NoisyGradients, gradient_noise
+from snhkit.privacy.homogeneity import Level, noisy_halves
 from snhkit.privacy.noise import noisy_count, noisy_histogram
 from snhkit.privacy.products import column_norm, noisy_products
 from snhkit.privacy.scale import inverse_scale
@@ -243,6 +245,31 @@ class Measurements:
         )
         self._spends.append(spend)
         return length
+
+    def halves(
+        self,
+        grid: Grid,
+        shares: Sequence[Fraction],
+        cuts: Fraction,
+        turns: int,
+        least: int,
+        epsilon: Epsilon,
+    ) -> list[Level]:
+        """Return the levels of a private binary tree of rectangles of a grid's cells.
+
+        The share ``cuts`` of epsilon chooses where they are cut; the rest is divided by ``shares``
+        among the counts of the levels, of which there are as many (see
+        ``homogeneity.noisy_halves``).
+        """
+        paid, height = self._take_epsilon("halves", epsilon), len(shares) - 1
+        cut_price = paid * cuts / max(height, 1)
+        prices = [(paid - height * cut_price) * share for share in shares]
+        sensitivity, counts = self.unit.sensitivity, self._histogram(grid)
+        levels, spend = noisy_halves(
+            counts, prices, cut_price, turns, least, sensitivity, self._entropy
+        )
+        self._spends.append(spend)
+        return levels
 
     def gradients(
         self,

@@ -7,7 +7,7 @@ from typing import Any
 from snhkit.errors import printable
 from snhkit.release.release import Release
 
-__all__ = ["card_json", "card_markdown"]
+__all__ = ["card_json", "card_markdown", "card_registry"]
 
 
 def card_json(release: Release) -> str:
@@ -87,6 +87,107 @@ def card_markdown(release: Release) -> str:
     }
     lines = [f"| {_escaped(name)} | {_escaped(text)} |" for name, text in rows.items()]
     return "\n".join(["# Release", "", "| | |", "|---|---|", *lines]) + "\n"
+
+
+def card_registry(release: Release) -> str:
+    """Return a draft of an entry for OpenDP's registry of deployments, as YAML.
+
+    What a release does not know, such as who publishes it, is left empty, to be filled in.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Returns
+    -------
+    str
+        The fields of the registry's schema; its texts are quoted as in JSON.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> data = snh.PrivateDataset(
+    ...     snh.synthetic_points("fargo", 100), budget=1, unit="record"
+    ... )
+    >>> print(card_registry(data.release(snh.Identity(500), epsilon=0.5)))
+    url_slug: ""
+    status: "Draft"
+    ...
+
+    Notes
+    -----
+    ``schemas/deployments-schema.yaml`` of github.com/opendp/deployments-registry-data, as of
+    2026-07-15.
+    """
+    card, unit, gaussian = release.card(), release.unit, bool(release.rho)
+    epsilon = unit.neighbours_epsilon(release.epsilon, release.delta, release.rho)
+    parameters: dict[str, float | str] = {"epsilon": float(epsilon)}
+    if release.delta:
+        parameters["delta"] = f"{float(release.delta):g}"
+    if gaussian:
+        parameters["rho"] = float(unit.factor * release.rho)
+    names = ("Zero-concentrated DP", "Approximate DP", "Pure DP")
+    entry = {
+        "url_slug": "",
+        "status": "Draft",
+        "tier": 3,
+        "deployment": {
+            "basic": {
+                "name": "",
+                "data_curators": [""],
+                "intended_use": "",
+                "data_product_type": "Summary statistics",
+                "data_product_region": card["Region"],
+                "description": "Counts of records in any box or polygon of the region.",
+                "publication_date": "1900-01-01",
+            },
+            "dp_variant": {
+                "variant_name": names[0 if gaussian else 1 if release.delta else 2],
+                "data_domain": "Files of records with a position in the region.",
+                "unprotected_quantities": ", ".join(_public(release)),
+            },
+            "privacy_loss": {
+                "privacy_unit": "record"
+                if unit.kind == "record"
+                else f"{unit.kind} ({unit.whose})",
+                "privacy_unit_details": f"Neighbouring files differ in {unit.sentence}.",
+                "privacy_parameters": parameters,
+                "privacy_parameters_details": card["Privacy"],
+            },
+            "deployment_model": {
+                "model_name": "Central",
+                "release_type": "One release",
+                "data_source_type": "Static",
+                "access_type": "Non-interactive",
+            },
+            "accounting": {
+                "post_processing": f"{card['Method']}: {card['Settings']}",
+                "composition": card["Paid for"],
+            },
+            "implementation": {
+                "mechanisms": f"Discrete {'Gaussian' if gaussian else 'Laplace'} noise, drawn in "
+                f"exact integer arithmetic by snhkit {release.versions.get('snhkit', '')}.",
+            },
+            "administrative": {
+                "sources": "",
+                "notes": f"Checksum of the release's file: {release.checksum}",
+                "registry_authors": [""],
+            },
+        },
+    }
+    return "\n".join(_yaml(entry)) + "\n"
+
+
+def _yaml(part: dict[str, Any], indent: str = "") -> list[str]:
+    """Return the lines of nested objects in YAML, whose values may be written as in JSON."""
+    lines = []
+    for name, value in part.items():
+        if isinstance(value, dict):
+            lines += [f"{indent}{name}:", *_yaml(value, indent + "  ")]
+        else:
+            lines.append(f"{indent}{name}: {json.dumps(value)}")
+    return lines
 
 
 def _public(release: Release) -> list[str]:

@@ -12,6 +12,7 @@ from scipy.sparse.linalg import spsolve
 from snhkit.districts.districts import Districts, DistrictsLike
 from snhkit.errors import InputError
 from snhkit.geometry import Grid
+from snhkit.geometry.grid import block_starts, block_sums
 from snhkit.models import GridModel
 
 if TYPE_CHECKING:
@@ -23,22 +24,27 @@ if TYPE_CHECKING:
 __all__ = ["constrained", "grid_of", "sample_points", "to_xarray"]
 
 _MAX_SIDE = 1_024  # cells per side, where a release has no grid of its own
+_FINE = 512  # where counts are adjusted, which may move records within cells
 _STEPS = 60
+_FANOUT = 4  # blocks per side of a larger one
 
 
-def grid_of(release: "Release", cell_m: float | None = None, most: int = _MAX_SIDE) -> Grid:
+def grid_of(
+    release: "Release", cell_m: float | None = None, most: int = _MAX_SIDE, fine: int = 256
+) -> Grid:
     """Return a grid for a picture or a raster: the release's own, if it has one that is small."""
     cells = release.model.cells()
     if cell_m is not None:
         return Grid.of_width(release.region, cell_m)
     if isinstance(cells, Grid) and cells.m <= most:
         return cells
-    return Grid(release.region, min(most, 256 if not isinstance(cells, Grid) else most))
+    return Grid(release.region, most if isinstance(cells, Grid) else min(most, fine))
 
 
 def to_xarray(release: "Release", cell_m: float | None = None) -> "xarray.Dataset":
     """See ``Release.to_xarray``."""
     try:
+        import rioxarray  # noqa: F401  (adds ``rio`` to data sets)
         import xarray
     except ImportError:
         raise InputError("rasters need xarray: run pip install 'snhkit[raster]'.") from None
@@ -92,51 +98,71 @@ def constrained(
     """See ``Release.constrained``."""
     if mask is None and totals is None:
         raise InputError("constrained: give mask=..., totals=... or both.")
-    grid = grid_of(release)
+    grid = grid_of(release, fine=_FINE)
     values = release.model.additive().answer(grid.boxes())
     told: dict[str, Any] = {}
-    allowed = np.ones(len(values), bool)
+    allowed = np.ones(len(values))
     if mask is not None:
         land = Districts.of(mask)
-        allowed = np.asarray(_shares(land, grid).sum(axis=0)).ravel() > 0
+        allowed[np.asarray(_shares(land, grid).sum(axis=0)).ravel() <= 0] = 0
         if not allowed.any():
             raise InputError("constrained: no polygon of mask lies in the region.")
         told["mask"] = f"{len(land):,} public polygons"
-    weights, sums = sparse.csr_array(allowed[None].astype(float)), np.maximum(values.sum(), 0)
-    sums = np.atleast_1d(sums)
+    total = values @ allowed if release.n is None else release.n
+    found = _settled(values * allowed, allowed, grid.m, max(float(total), 0))
     if totals is not None:
         if "total" not in totals.columns:
             raise InputError("constrained: totals needs a column 'total', the public counts.")
         weights, sums = _shares(Districts.of(totals), grid), totals["total"].to_numpy(float)
         if not (np.isfinite(sums) & (sums >= 0)).all():
             raise InputError("constrained: every total must be a number of at least 0.")
-        nobody = np.asarray(weights[sums == 0].sum(axis=0)).ravel() > 0
-        allowed &= ~nobody
-        weights, sums = weights[sums > 0], sums[sums > 0]
+        allowed[np.asarray(weights[sums == 0].sum(axis=0)).ravel() > 0] = 0
         told["totals"] = f"{len(totals):,} public totals"
-    found = _nearest(values, allowed, weights, sums).reshape(grid.m, grid.m)
+        found = _nearest(found * allowed, allowed, weights[sums > 0], sums[sums > 0])
     return replace(
         release,
-        model=GridModel(grid, found),
+        model=GridModel(grid, found.reshape(grid.m, grid.m)),
         hyperparameters={**release.hyperparameters, "constrained": told},
     )
 
 
-def _nearest(
-    values: Float[np.ndarray, " c"], allowed: NDArray[np.bool_], weights: Any, sums: NDArray
+def _settled(
+    values: Float[np.ndarray, " c"], variance: Float[np.ndarray, " c"], m: int, total: float
 ) -> Float[np.ndarray, " c"]:
-    """Return the nearest counts that are not negative, 0 where not allowed, and have the sums.
+    """Return counts of at least 0 that add up to a total, near noisy ones: first those of blocks.
 
-    The dual of this projection has a variable for each sum, which Newton's method finds.
+    One projection of all cells would take from crowded places what it cuts off empty ones.
     """
-    weights = weights @ sparse.diags_array(allowed.astype(float))
+    sums = np.full(1, total)
+    sides = [_FANOUT**k for k in range(1, m.bit_length()) if _FANOUT**k < m] + [m]
+    values, variance = values.reshape(m, m), variance.reshape(m, m)
+    for before, side in zip([1, *sides], sides, strict=False):
+        first = block_starts(m, side)
+        block = np.searchsorted(block_starts(m, before), first, side="right") - 1
+        parent = (block[:, None] * before + block).ravel()
+        inside = (np.ones(len(parent)), (parent, np.arange(len(parent))))
+        weights = sparse.csr_array(inside, shape=(len(sums), len(parent)))
+        had, noise = (block_sums(each, first).ravel() for each in (values, variance))
+        sums = _nearest(had, noise, weights, sums)
+    return sums
+
+
+def _nearest(
+    values: Float[np.ndarray, " c"], variance: Float[np.ndarray, " c"], weights: Any, sums: NDArray
+) -> Float[np.ndarray, " c"]:
+    """Return the likeliest counts of at least 0 that have the sums, given noisy ones.
+
+    Counts of variance 0 stay. The dual of this projection has a variable for each sum, which
+    Newton's method finds.
+    """
+    weights = weights @ sparse.diags_array((variance > 0).astype(float))
     price = np.zeros(len(sums))
     for _ in range(_STEPS):
-        found = np.maximum(values + weights.T @ price, 0) * allowed
+        found = np.maximum(values + variance * (weights.T @ price), 0)
         missing = sums - weights @ found
         if (np.abs(missing) <= 1e-9 * np.maximum(sums, 1)).all():
             return found
-        active = sparse.diags_array((found > 0).astype(float))
+        active = sparse.diags_array(variance * (found > 0))
         slope = weights @ active @ weights.T + 1e-9 * sparse.eye_array(len(sums))
         step: Any = spsolve(sparse.csc_array(slope), missing)
         price = price + np.atleast_1d(step)

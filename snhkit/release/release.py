@@ -324,9 +324,10 @@ class Release:
         mask: "DistrictsLike | None" = None,
         totals: "gpd.GeoDataFrame | None" = None,
     ) -> "Release":
-        """Return the nearest release that obeys public facts, at no cost in privacy.
+        """Return a release near this one that obeys public facts, at no cost in privacy.
 
-        Counts are not negative afterwards. Their noise is no longer known from theory.
+        Counts are not negative afterwards. Their noise is no longer known from theory. They add up
+        to n if n is public or was bought, else to the sum of the counts that the mask leaves.
 
         Parameters
         ----------
@@ -335,7 +336,7 @@ class Release:
             touches keep a count.
         totals : GeoDataFrame, optional
             Public polygons with a column ``total``, such as a census: the answers to these polygons
-            become the totals. By default, the sum of all counts is kept.
+            become the totals.
 
         Raises
         ------

@@ -20,7 +20,7 @@ TERMS: dict[str, Any] = BENCH["terms"]()
 # All of epsilon buys counts that are visible in one answer.
 WHOLE = ["UG", "Identity", "HB2D", "PGM", "HDMM", "Tessellation"]
 # Epsilon is shared among levels or with the structure, so one answer shows less.
-SHARED = ["AG", "PrivTree", "QuadTree", "DAWA, 4 cells", "DAWA, 64 cells", "Privelet"]
+SHARED = ["AG", "PrivTree", "QuadTree", "DAWA, 4 cells", "DAWA, 64 cells", "HTF", "Privelet"]
 QUICK = ("UG", "Identity", "QuadTree")
 
 

@@ -18,6 +18,7 @@ from snhkit import load
 from snhkit.builders import (
     DAWA,
     HDMM,
+    HTF,
     PGM,
     AdaptiveGrid,
     HierarchicalGrid,
@@ -34,6 +35,7 @@ from snhkit.geometry import Histogram, Points, RangeQueries, Region
 from snhkit.neural import DPSGD, MLP, SNH, DenoisedGrid, FeatureGrid, Networks, Prior
 from snhkit.privacy import Spend, noise, total
 from snhkit.privacy.gradients import noise_multiplier
+from snhkit.privacy.homogeneity import Level
 from snhkit.privacy.products import noisy_products
 from snhkit.privacy.splits import Lattice
 from snhkit.release import Release
@@ -67,6 +69,8 @@ BUILDERS = {
     "Privelet-30": Privelet(30),
     "HDMM": HDMM(),
     "HDMM, all boxes": HDMM(20, None),
+    "HTF": HTF(side=40),
+    "HTF, one cell": HTF(side=1),
     "Tessellation": Tessellation(HALVES),
     "Denoised": DenoisedGrid(prior=Prior(turns=2)),
     "Denoised, auto": DenoisedGrid("auto", prior=Prior(turns=1)),
@@ -192,6 +196,10 @@ class TestAccount:
             while drawn[0] == Lattice.of(spends[0].epsilon, sensitivity).scale:
                 drawn = drawn[1:]
             spends = spends[1:]
+        if isinstance(builder, HTF):
+            # One price covers all draws of the tree; tests/privacy/test_homogeneity.py has them.
+            spends = spends[:-1]
+            drawn = drawn[: len(spends)]
         if isinstance(builder, DPSGD):
             # One price covers all steps, for any unit; the multiplier has its own test.
             *spends, steps = spends
@@ -250,6 +258,12 @@ class TestWhatIsKept:
             buckets = 2 ** (2 * builder.order - 2)
             return np.full(buckets, along.size // buckets), Spend(epsilon, "bucket boundaries")
 
+        def same_halves(histogram, prices, cut_price, *others):
+            m, one = histogram.partition.m, np.ones(1)
+            root = Level(np.array([[0, m, 0, m]]), np.zeros(1, int), 7 * one, one, one > 0)
+            return [root], Spend(sum(prices) + cut_price * (len(prices) - 1), "a tree")
+
+        replace_everywhere(monkeypatch, "noisy_halves", same_halves)
         replace_everywhere(monkeypatch, "noisy_histogram", same_histogram)
         replace_everywhere(monkeypatch, "noisy_products", same_products)
         replace_everywhere(monkeypatch, "noisy_buckets", same_buckets)

@@ -3,10 +3,12 @@
 import hashlib
 import json
 
+import pytest
+
 import snhkit as snh
 from snhkit.builders import Identity
 from snhkit.privacy import PrivacyUnit, Spend, exact
-from snhkit.release import Release, card_json, card_markdown
+from snhkit.release import Release, card_json, card_markdown, card_registry
 
 
 def release(records, **changes) -> Release:
@@ -59,3 +61,45 @@ def test_text_from_a_file_stays_text(records):
     assert all(f"\\{c}" in page for c in "<|[`#")
     assert "<script" not in page.replace("\\<", "")
     assert len(page.splitlines()) == 12
+
+
+REGISTRY = {
+    "basic": {"name", "data_curators", "intended_use", "data_product_type", "data_product_region",
+              "description", "publication_date", "data_product_sector"},
+    "dp_variant": {"variant_name", "data_domain", "unprotected_quantities"},
+    "privacy_loss": {"privacy_unit", "privacy_unit_details", "privacy_parameters",
+                     "privacy_parameters_details"},
+    "deployment_model": {"model_name", "model_name_details", "actors", "release_type",
+                         "release_type_details", "data_source_type", "data_source_type_details",
+                         "access_type", "access_type_details"},
+    "accounting": {"post_processing", "composition"},
+    "implementation": {"preprocessing_and_hyperparameter_tuning", "mechanisms", "justification"},
+    "administrative": {"sources", "notes", "registry_authors"},
+}  # fmt: skip
+"""The fields that the registry's schema allows; all of "basic" but the sector are required."""
+
+
+def test_an_entry_for_the_registry_has_the_fields_of_its_schema(records):
+    yaml = pytest.importorskip("yaml")
+    made = release(records, unit=PrivacyUnit("user", 5, n_public=True), n=300)
+    entry = yaml.safe_load(card_registry(made))
+    assert set(entry) == {"url_slug", "status", "tier", "deployment"}
+    deployment = entry["deployment"]
+    assert set(deployment) == set(REGISTRY)
+    assert [name for part in deployment for name in set(deployment[part]) - REGISTRY[part]] == []
+    assert set(deployment["basic"]) == REGISTRY["basic"] - {"data_product_sector"}
+    assert deployment["privacy_loss"]["privacy_parameters"] == {"epsilon": 0.4}
+    assert deployment["dp_variant"]["variant_name"] == "Pure DP"
+    assert "at most 5" in deployment["privacy_loss"]["privacy_unit_details"]
+
+
+def test_an_entry_for_the_registry_with_gaussian_noise(records):
+    yaml = pytest.importorskip("yaml")
+    data = snh.PrivateDataset(records, snh.Budget(1, delta="0.000001"), unit="record")
+    made = data.release(Identity(100), epsilon="0.5", delta="0.000001")
+    deployment = yaml.safe_load(card_registry(made))["deployment"]
+    assert deployment["dp_variant"]["variant_name"] == "Zero-concentrated DP"
+    told = deployment["privacy_loss"]["privacy_parameters"]
+    assert (told["epsilon"], told["delta"]) == (0.5, "1e-06")
+    assert told["rho"] == pytest.approx(float(made.rho))
+    assert "Gaussian" in deployment["implementation"]["mechanisms"]
