@@ -13,8 +13,8 @@ from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
 from snhkit.geometry.strata import By
-from snhkit.privacy import PrivacyUnit
 from snhkit.models.pooled import pooled as drawn_together
+from snhkit.privacy import PrivacyUnit
 from snhkit.privacy.strata import in_strata, of_all
 from snhkit.release import file
 from snhkit.release.estimates import Estimates, Queries, together
