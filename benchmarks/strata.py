@@ -25,6 +25,7 @@ from snhkit.builders import Builder
 from snhkit.geometry import Grid
 from snhkit.metrics import relative_errors
 from snhkit.privacy.count_source import PointSource
+from snhkit.release.strata import StratifiedRelease
 
 CELLS, CELL_M, EPSILON = 576, 37, 0.2
 SIDE_M = 13_200.0
@@ -88,7 +89,7 @@ def errors(folder: Path) -> None:
     made("denoised, with a map of all hours", snh.DenoisedGrid(cell_m=CELL_M))
 
 
-def errors_of(parts: list[snh.Points], day: snh.StratifiedRelease) -> dict[str, NDArray]:
+def errors_of(parts: list[snh.Points], day: StratifiedRelease) -> dict[str, NDArray]:
     """Return what is measured of each stratum, and at last what of the quietest quarter of them.
 
     Relative errors are those of squares around the stratum's records, absolute ones those of

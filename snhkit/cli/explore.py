@@ -33,6 +33,20 @@ _COLUMNS = 76  # characters in a line, without the backslash that continues the 
     metavar="N",
     help="With --user: largest number of records of each user that are used, chosen at random.",
 )
+@click.option(
+    "--time", metavar="COLUMN", help="Column of times; maps by hour or weekday are then offered."
+)
+@click.option(
+    "--tz",
+    metavar="ZONE",
+    help="With --time: zone of days and hours, such as Europe/Paris [default: UTC].",
+)
+@click.option(
+    "--unit",
+    metavar="UNIT",
+    help="With --user and --time: user-day, user-week and user-N-days protect all records of a "
+    "user in one window of 1, 7 or N days [default: user].",
+)
 @click.option("--title", help="Title of pages and files that you publish; never the file's name.")
 @click.option(
     "--n-public", is_flag=True, help="Declare that the number of records in the region is public."
@@ -113,14 +127,14 @@ def explore_command(data: Path, *, center, side_km, public, lat, lon) -> str:
 
 def _file(
     data, center, side_km, public, lat, lon, user, max_per_user, n_public, districts, label, budget,
-    ledger, title,
+    ledger, title, time, tz, unit,
 ):  # fmt: skip
     """Return the options as an ``OwnFile``, a file of private records; None without --data."""
     others = {
         "--center": center, "--side-km": side_km, "--public": public, "--lat": lat, "--lon": lon,
         "--user": user, "--max-per-user": max_per_user, "--n-public": n_public or None,
         "--districts": districts, "--label": label, "--budget": budget, "--ledger": ledger,
-        "--title": title,
+        "--title": title, "--time": time, "--tz": tz, "--unit": unit,
     }  # fmt: skip
     if data is None:
         for option, value in others.items():
@@ -131,6 +145,8 @@ def _file(
         raise click.UsageError("--data needs --center LAT,LON and --side-km KM (the region).")
     if (user is None) != (max_per_user is None):
         raise click.UsageError("--user and --max-per-user must be given together.")
+    if (tz is not None and time is None) or (unit is not None and None in (user, time)):
+        raise click.UsageError("--tz needs --time, and --unit needs --user and --time.")
     if label is not None and districts is None:
         raise click.UsageError("--label needs --districts.")
     if budget is not None and len(budget) != 1:
@@ -141,7 +157,7 @@ def _file(
     def full(path: Path | None) -> str | None:
         return None if path is None else str(path.resolve())
 
-    columns = {"lat": lat, "lon": lon, "user": user}
+    columns = {"lat": lat, "lon": lon, "user": user, "time": time, "tz": tz}
     file = OwnFile(
         path=str(data.absolute()),
         lat=center[0],
@@ -154,6 +170,7 @@ def _file(
         label=label,
         columns=tuple((name, column) for name, column in columns.items() if column is not None),
         max_per_user=max_per_user,
+        kind=unit or "user",
         n_public=n_public,
         title=title or "",
     )

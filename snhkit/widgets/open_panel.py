@@ -19,6 +19,13 @@ _FIELDS = {
     "side_km": ("Side, km", "such as 13.2", "Side of the square in kilometres"),
     "user": ("People", "column of ids", "Column that tells whose record it is, such as rider_id"),
     "most": ("Records ≤", "of each person", "Records kept of each person, chosen at random"),
+    "time": (
+        "Times",
+        "optional column",
+        "Column of times: maps by hour or weekday are then offered",
+    ),
+    "tz": ("Zone", "such as Europe/Paris", "Time zone of hours and days; UTC if left empty"),
+    "kind": ("Hides", "user, or user-day", "All records of a person, or those of each day or week"),
     "budget": ("Budget ε", "for a new ledger", "The total epsilon that may ever be spent"),
     "public": ("Public", "optional file", "Public points that show where queries are expected"),
     "districts": ("Districts", "optional file", "Polygons to count, such as wards.geojson"),

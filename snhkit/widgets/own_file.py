@@ -47,8 +47,9 @@ class OwnFile:
     public: str | None = None
     districts: str | None = None
     label: str | None = None
-    columns: tuple[tuple[str, str], ...] = ()  # arguments of ``read_points``: lat, lon or user
+    columns: tuple[tuple[str, str], ...] = ()  # arguments of ``read_points``, such as lat or tz
     max_per_user: int | None = None
+    kind: str = "user"  # the unit of privacy, if ``max_per_user`` is given
     n_public: bool = False
     title: str = ""
 
@@ -86,9 +87,19 @@ class OwnFile:
                 "it under People, with the records to keep of each. Or tick that each record is of "
                 "another person. Nothing was read."
             )
-        columns = (("user", user),) if user else ()
+        read = {name: values[name].strip() for name in ("user", "time", "tz")}
+        kind = values["kind"].strip() or "user"
+        if read["tz"] and not read["time"]:
+            raise InputError("A zone is for a column of times: name the column under Times.")
+        if kind != "user" and not (user and read["time"]):
+            raise InputError(
+                f"To hide a {kind}, name the columns of people and of times; or leave Hides empty."
+            )
+        if most is not None:
+            PrivacyUnit(kind, most)  # raises if there is no such unit
         return cls(
-            lat=lat, lon=lon, side_m=side_m, columns=columns, max_per_user=most,
+            lat=lat, lon=lon, side_m=side_m, max_per_user=most, kind=kind,
+            columns=tuple((name, text) for name, text in read.items() if text),
             title=values["title"].strip(), **full, **rest,  # pyright: ignore
         )  # fmt: skip
 
@@ -110,7 +121,7 @@ class OwnFile:
     @property
     def unit(self) -> PrivacyUnit:
         """The unit of privacy."""
-        return PrivacyUnit("user" if self.max_per_user else "record", self.max_per_user)
+        return PrivacyUnit(self.kind if self.max_per_user else "record", self.max_per_user)
 
     @property
     def source(self) -> str:
