@@ -15,6 +15,7 @@ from snhkit.geometry import Grid, RangeQueries
 from snhkit.geometry.queries import warn_outside
 from snhkit.models import Model
 from snhkit.models.variance import AxisNoise, BlockNoise, CellNoise
+from snhkit.privacy import total
 from snhkit.release.intervals import Counted, cells_in_boxes, exact_bounds, meaning, usual_bounds
 from snhkit.release.polygon_model import PolygonModel
 
@@ -178,12 +179,16 @@ class Estimates:
 
     def _ends(self, level: float) -> NDArray[np.float64]:
         """Return the bounds before negative ones become 0, shape (q, 2)."""
-        if self.strata:
+        price, shared = self.release.record_epsilon, self.release.spends[:-1]
+        if self.strata and not shared:
             found = self._summed_ends(level)
         else:
-            told = Counted(
-                self.count, self.variance, self.area_m2, self.cells, self.release.record_epsilon
-            )
+            cells = self.cells
+            if self.strata:  # they add up to a map of all of them, which cost ``shared``
+                cells, price = self.strata[0].cells, price * float(
+                    total(shared).epsilon / self.release.epsilon
+                )
+            told = Counted(self.count, self.variance, self.area_m2, cells, price)
             found = usual_bounds(self.release.method, told, level)
         rows = np.flatnonzero(self.exact)
         if rows.size:
