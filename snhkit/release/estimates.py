@@ -185,8 +185,9 @@ class Estimates:
         else:
             cells = self.cells
             if self.strata:  # they add up to a map of all of them, which cost ``shared``
-                cells, price = self.strata[0].cells, price * float(
-                    total(shared).epsilon / self.release.epsilon
+                cells, price = (
+                    self.strata[0].cells,
+                    price * float(total(shared).epsilon / self.release.epsilon),
                 )
             told = Counted(self.count, self.variance, self.area_m2, cells, price)
             found = usual_bounds(self.release.method, told, level)
