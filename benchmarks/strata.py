@@ -23,7 +23,7 @@ from tqdm.auto import tqdm
 import snhkit as snh
 from snhkit.builders import Builder
 from snhkit.geometry import Grid
-from snhkit.metrics import relative_errors
+from snhkit.metrics import SIZE_BANDS_M, band_name, relative_errors
 from snhkit.privacy.count_source import PointSource
 from snhkit.release.strata import StratifiedRelease
 
@@ -90,26 +90,25 @@ def errors(folder: Path) -> None:
 
 
 def errors_of(parts: list[snh.Points], day: StratifiedRelease) -> dict[str, NDArray]:
-    """Return what is measured of each stratum, and at last what of the quietest quarter of them.
+    """Return what is measured of each stratum, and of the quietest quarter of them.
 
     Relative errors are those of squares around the stratum's records, absolute ones those of
     squares anywhere, and "n" is the relative error of the number of records.
     """
     found: dict[str, list[float]] = {}
     for part, made in zip(parts, day.values(), strict=False):  # no record is of another kind
-        for band, size in BANDS.items():
+        for size in SIZE_BANDS_M:
             near = snh.RangeQueries.sample(part, BOXES, size)
             off = relative_errors(made.answer(near), snh.exact_counts(part, near), len(part))
-            found.setdefault(f"near, {band}", []).append(float(off.mean()))
+            found.setdefault(f"near, {band_name(size)}", []).append(float(off.mean()))
             boxes = snh.RangeQueries.sample(part.region, BOXES, size)
             off = np.abs(made.answer(boxes) - snh.exact_counts(part, boxes)).mean()
-            found.setdefault(f"anywhere, {band}", []).append(float(off))
+            found.setdefault(f"anywhere, {band_name(size)}", []).append(float(off))
         whole = Grid(part.region, 1).boxes()
         found.setdefault("n", []).append(float(abs(made.answer(whole)[0] / len(part) - 1)))
     told = {name: np.array(values) for name, values in found.items()}
     n = np.array([len(part) for part in parts])
-    quiet = n <= np.quantile(n, 0.25)
-    return told | {f"quiet, {name}": values[quiet] for name, values in told.items()}
+    return told | {f"quiet, {name}": each[n <= np.quantile(n, 0.25)] for name, each in told.items()}
 
 
 def pooled(folder: Path) -> None:
