@@ -39,7 +39,7 @@ _COLUMNS = 76  # characters in a line, without the backslash that continues the 
 @click.option(
     "--tz",
     metavar="ZONE",
-    help="With --time: zone of days and hours, such as Europe/Paris [default: UTC].",
+    help="Time zone of hours and days, and of times without one, such as Europe/Brussels.",
 )
 @click.option(
     "--unit",
