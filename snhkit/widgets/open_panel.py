@@ -24,7 +24,11 @@ _FIELDS = {
         "optional column",
         "Column of times: maps by hour or weekday are then offered",
     ),
-    "tz": ("Zone", "such as Europe/Brussels", "Time zone of hours and days, and of times without one"),
+    "tz": (
+        "Zone",
+        "such as Europe/Brussels",
+        "Time zone of hours and days, and of times without one",
+    ),
     "kind": ("Hides", "user, or user-day", "All records of a person, or those of each day or week"),
     "budget": ("Budget ε", "for a new ledger", "The total epsilon that may ever be spent"),
     "public": ("Public", "optional file", "Public points that show where queries are expected"),
