@@ -52,12 +52,12 @@ class DenoisedGrid:
         400 m and 1.2 km wide. A larger share makes answers for large boxes more accurate, and
         answers for small boxes less accurate. With None, ``coarse_share`` computes the share from n
         and epsilon.
+    prior : Prior
+        The network that was trained beforehand.
     pool : float, optional
         The share of epsilon, at least 0 and less than 1, that a release by strata spends on a map
         of all strata. The maps of the strata are drawn to its pattern, and add up to it. With None,
         the share is 0.4.
-    prior : Prior
-        The network that was trained beforehand.
 
     Raises
     ------
@@ -80,8 +80,8 @@ class DenoisedGrid:
     cell_m: Width = None
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M
     coarse: float | None = None
-    pool: float | None = None
     prior: Prior = field(default_factory=Prior)
+    pool: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes_m", sizes(self.sizes_m))
