@@ -212,7 +212,7 @@ class PackedGridModel(UnknownNoise):
 
     @classmethod
     def of(
-        cls, region: Region, values: NDArray[np.float64], noise_scale: float, total: int
+        cls, region: Region, values: NDArray[np.float64], noise_scale: float, total: float
     ) -> "PackedGridModel":
         """Return a model of counts, shape (m, m), scaled and rounded to add up to ``total``.
 

@@ -10,7 +10,6 @@ from snhkit.models.packed_model import PackedGridModel
 __all__ = ["pooled"]
 
 _PULL = 0.3  # the weight of the pattern of all strata against that of a stratum's own map
-_TINY = np.finfo(float).tiny
 
 
 def pooled(
@@ -25,26 +24,24 @@ def pooled(
     """
     m, every = whole.grid.m, whole.values(whole.grid.m)
     sums = np.array([part.total for part in strata])
-    share = sums / max(sums.sum(), _TINY) if sums.any() else np.full(len(sums), 1 / len(sums))
-    own = whole.total * share / np.maximum(sums, _TINY)
+    share = sums / sums.sum() if sums.any() else np.full(len(sums), 1 / len(sums))
+    own = _ratio(whole.total * share, sums)
     numbers = range(len(strata))
 
     def mixed(i: int) -> Float[np.ndarray, "m m"]:
         return own[i] * strata[i].values(m) + _PULL * share[i] * every
 
     factor = _ratio(every, sum(mixed(i) for i in numbers))
-    fit = [whole.total * share[i] / max((mixed(i) * factor).sum(), _TINY) for i in numbers]
+    fit = _ratio(whole.total * share, np.array([(mixed(i) * factor).sum() for i in numbers]))
     factor = _ratio(every, sum(fit[i] * mixed(i) for i in numbers))
-    upto, before = 0.0, 0
     for i in numbers:
         counts = fit[i] * mixed(i) * factor
-        upto += counts.sum()
-        n, before = round(upto) - before, round(upto)
-        yield PackedGridModel.of(whole.region, counts, noise_scale / len(strata), n), n
+        n = float(counts.sum())
+        yield PackedGridModel.of(whole.region, counts, noise_scale / len(strata), n), round(n)
 
 
 def _ratio(
-    wanted: Float[np.ndarray, "m m"], sums: Float[np.ndarray, "m m"]
-) -> Float[np.ndarray, "m m"]:
-    """Return by what to multiply sums to get the counts that are wanted; 0 where nothing is."""
+    wanted: Float[np.ndarray, "*s"], sums: Float[np.ndarray, "*s"]
+) -> Float[np.ndarray, "*s"]:
+    """Return by what to multiply sums to get the numbers that are wanted; 0 where nothing is."""
     return np.divide(wanted, sums, out=np.zeros_like(wanted), where=sums > 0)
