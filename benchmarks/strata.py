@@ -5,13 +5,14 @@ one cell of 37 m in one hour, at each record, on New York's Uber pick-ups, which
 trained on: of a noisy histogram, of denoised grids of each hour alone, and of denoised grids with a
 share of epsilon for a map of all hours, to which the hours add up. The table "pooled" has the
 errors of the latter divided by those of the former, for several public data sets and strata. The
-table "coverage" has how often 90 % intervals contain the true count: of the sum over strata, and of
-one map of all records.
+table "coverage" has how often 90 % intervals contain the true count: of a stratum, of the sum over
+strata, and of one map of all records.
 """
 
 import argparse
 import time
 import warnings
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,7 @@ POOLED = [
 
 BANDS = {"25 to 100 m": (25, 100), "100 m to 1 km": (100, 1_000), "1 to 5 km": (1_000, 5_000)}
 BOXES, SEEDS = 300, 2
+COVERED = ("identity", "ug", "privtree", "denoised")
 
 
 def region_of(name: str, side_m: float = SIDE_M) -> snh.Region:
@@ -142,34 +144,38 @@ def pooled(folder: Path) -> None:
 
 
 def coverage(folder: Path) -> None:
-    """Print how often intervals of sums over strata, and of one map, contain the true count."""
+    """Print how often intervals of strata, sums, and one map contain the true count."""
     places = {
         BOSTON: read(BOSTON, folder, region_of(BOSTON)),
+        CABS: read(CABS, folder, region_of(CABS)),
         "Fargo, synthetic": snh.synthetic_points("fargo", 60_000),
     }
-    print("| records | method | strata | around | side | sum | one map |\n" + "|---" * 7 + "|")
+    heads = ("records", "method", "strata", "around", "side", "stratum", "sum", "one map")
+    print("| " + " | ".join(heads) + " |\n" + "|---" * len(heads) + "|")
     for name, records in places.items():
         asked = {
             (around, band): snh.RangeQueries.sample(where, BOXES, size)
             for around, where in (("records", records), ("anywhere", records.region))
             for band, size in BANDS.items()
         }
-        for key in tqdm(("identity", "ug", "privtree"), leave=False):
-            for step in (1, 6):
-                by, hits = snh.By.hour(step), {which: np.zeros(2) for which in asked}
-                for _ in range(SEEDS):
-                    data = snh.PrivateDataset(records, budget=10, unit="record")
-                    made = [data.release(key, epsilon=0.3, by=by).total()]
-                    made.append(data.release(key, epsilon=0.3))
-                    for which, boxes in asked.items():
-                        true = snh.exact_counts(records, boxes)
-                        for k, release in enumerate(made):
-                            found = release.estimate(boxes)
-                            within = (found.low <= true) & (true <= found.high)
-                            hits[which][k] += within.mean() / SEEDS
-                for (around, band), (sums, one) in hits.items():
-                    row = (name, key, len(by), around, band, f"{sums:.0%}", f"{one:.0%}")
-                    print("| " + " | ".join(map(str, row)) + " |", flush=True)
+        for key, step in tqdm(list(product(COVERED, (1, 6))), leave=False):
+            by, hits = snh.By.hour(step), {which: np.zeros(3) for which in asked}
+            number = by.of_points(records)
+            parts = [snh.Points(records.region, records.xy[number == k]) for k in range(len(by))]
+            for _ in range(SEEDS):
+                data = snh.PrivateDataset(records, budget=10, unit="record")
+                day = data.release(key, epsilon=0.3, by=by)
+                one = data.release(key, epsilon=0.3)
+                for which, boxes in asked.items():
+                    each = [snh.exact_counts(part, boxes) for part in parts]
+                    true = np.concatenate(each), np.sum(each, axis=0), np.sum(each, axis=0)
+                    for k, release in enumerate((day, day.total(), one)):
+                        found = release.estimate(boxes)
+                        within = (found.low <= true[k]) & (true[k] <= found.high)
+                        hits[which][k] += within.mean() / SEEDS
+            for which, held in hits.items():
+                row = (name, key, len(by), *which, *(f"{share:.0%}" for share in held))
+                print("| " + " | ".join(map(str, row)) + " |", flush=True)
 
 
 def main() -> None:
