@@ -23,6 +23,7 @@ from snhkit.geometry import Points, Region
 from snhkit.geometry.strata import By
 from snhkit.privacy import (
     Budget,
+    Entropy,
     Epsilon,
     Ledger,
     Measurements,
@@ -45,7 +46,7 @@ from snhkit.privacy.overlap import shares_records
 from snhkit.privacy.quantile import buy, first_unit
 from snhkit.progress import steps
 from snhkit.release import Release
-from snhkit.release.strata import StratifiedRelease
+from snhkit.release.strata import StratifiedRelease, pooled
 
 if TYPE_CHECKING:
     from snhkit.planning import Recommendation
@@ -396,11 +397,7 @@ class PrivateDataset:
                 release = _built(builder, Measurements(self._source, terms, entropy))
                 spends = release.spends
             else:
-                parts = []
-                with steps(len(by), f"by {by.name}", "stratum") as advance:
-                    for source in divided():
-                        parts.append(_built(builder, Measurements(source, terms, entropy)))
-                        advance()
+                parts = self._built_by(by, builder, divided, terms, entropy)
                 whole = n if by.complete else None
                 release = StratifiedRelease.of(by, parts, self.unit, whole, self._tz)
                 spends = release.total().spends
@@ -410,6 +407,27 @@ class PrivateDataset:
             self.ledger.fail(entry, error)
             raise
         return release
+
+    def _built_by(
+        self,
+        by: By,
+        builder: Builder,
+        divided: Callable[[], Iterable[CountSource]],
+        terms: Terms,
+        entropy: Entropy,
+    ) -> list[Release]:
+        """Return a release of each stratum; some builders first spend a share on one of all."""
+        share, whole = getattr(builder, "pool_share", 0) if by.complete else 0, None
+        if share:
+            first = replace(terms, epsilon=share * terms.epsilon)
+            whole = _built(builder, Measurements(self._source, first, entropy))
+            terms = terms.of_stratum(first.epsilon, (whole.n or 0) / len(by))
+        parts = []
+        with steps(len(by), f"by {by.name}", "stratum") as advance:
+            for source in divided():
+                parts.append(_built(builder, Measurements(source, terms, entropy)))
+                advance()
+        return parts if whole is None else pooled(by, whole, parts)
 
     @property
     def has_times(self) -> bool:

@@ -36,9 +36,19 @@ __all__ = ["explore"]
     help="With --user: largest number of records of each user that are used, chosen at random.",
 )
 @click.option(
+    "--time", metavar="COLUMN", help="Column of times; maps by hour or weekday are then offered."
+)
+@click.option(
+    "--tz",
+    metavar="ZONE",
+    help="Time zone of hours and days, and of times without one, such as Europe/Brussels.",
+)
+@click.option(
     "--unit",
-    type=click.Choice(["record", "user"]),
-    help="Without --user, record states that each record is of another person.",
+    metavar="UNIT",
+    help="Without --user, record states that each record is of another person. With --user and "
+    "--time, user-day, user-week and user-N-days protect all records of a user in one window of "
+    "1, 7 or N days [default: user].",
 )
 @click.option("--title", help="Title of pages and files that you publish; never the file's name.")
 @click.option(
@@ -112,14 +122,14 @@ def explore(folder, as_app, as_class, browser, tiles, attr, **own) -> None:
 
 def _file(
     data, center, side_km, public, lat, lon, user, max_per_user, unit, n_public, districts, label,
-    budget, ledger, title,
+    budget, ledger, title, time, tz,
 ):  # fmt: skip
     """Return the options as an ``OwnFile``, a file of private records; None without --data."""
     others = {
         "--center": center, "--side-km": side_km, "--public": public, "--lat": lat, "--lon": lon,
         "--user": user, "--max-per-user": max_per_user, "--unit": unit,
         "--n-public": n_public or None, "--districts": districts, "--label": label,
-        "--budget": budget, "--ledger": ledger, "--title": title,
+        "--budget": budget, "--ledger": ledger, "--title": title, "--time": time, "--tz": tz,
     }  # fmt: skip
     if data is None:
         for option, value in others.items():
@@ -130,20 +140,24 @@ def _file(
         raise click.UsageError("--data needs --center LAT,LON and --side-km KM (the region).")
     if (user is None) != (max_per_user is None):
         raise click.UsageError("--user and --max-per-user must be given together.")
+    if tz is not None and time is None:
+        raise click.UsageError("--tz needs --time.")
     if label is not None and districts is None:
         raise click.UsageError("--label needs --districts.")
     if budget is not None and len(budget) != 1:
         raise click.UsageError(f"--budget takes one value here, not {len(budget)}.")
     refuse_same_file(data=data, public=public, districts=districts, ledger=ledger)
-    if unit is not None and (unit == "user") != (user is not None):
-        raise click.UsageError("--unit user needs --user COLUMN; --unit record goes without it.")
+    if unit is not None and (unit == "record") == (user is not None):
+        raise click.UsageError(f"--unit {unit} needs --user COLUMN; --unit record goes without it.")
+    if unit not in (None, "record", "user") and time is None:
+        raise click.UsageError(f"--unit {unit} needs --time COLUMN.")
     refuse_unasked_people(data, user, unit, lat=lat, lon=lon)
     from snhkit.widgets.own_file import OwnFile
 
     def full(path: Path | None) -> str | None:
         return None if path is None else str(path.resolve())
 
-    columns = {"lat": lat, "lon": lon, "user": user}
+    columns = {"lat": lat, "lon": lon, "user": user, "time": time, "tz": tz}
     file = OwnFile(
         path=str(data.absolute()),
         lat=center[0],
@@ -156,6 +170,7 @@ def _file(
         label=label,
         columns=tuple((name, column) for name, column in columns.items() if column is not None),
         max_per_user=max_per_user,
+        kind="user" if unit in (None, "record") else unit,
         n_public=n_public,
         title=title or "",
     )

@@ -212,7 +212,7 @@ class PackedGridModel(UnknownNoise):
 
     @classmethod
     def of(
-        cls, region: Region, values: NDArray[np.float64], noise_scale: float, total: int
+        cls, region: Region, values: NDArray[np.float64], noise_scale: float, total: float
     ) -> "PackedGridModel":
         """Return a model of counts, shape (m, m), scaled and rounded to add up to ``total``.
 
@@ -246,6 +246,21 @@ class PackedGridModel(UnknownNoise):
     def additive(self) -> "PackedGridModel":
         """Return this model, since its answers to disjoint boxes add up."""
         return self
+
+    @property
+    def total(self) -> float:
+        """The estimated number of records in the region."""
+        return self.counts.total * self.unit
+
+    def values(self, m: int) -> NDArray[np.float64]:
+        """Return the counts of m by m cells, of which each gets its share of the model's cells."""
+        counts = self.counts.counts() * self.unit
+        if m == self.grid.m:
+            return counts
+        ours, theirs = np.linspace(0, 1, self.grid.m + 1), np.linspace(0, 1, m + 1)
+        low = np.maximum(theirs[:-1, None], ours[:-1])
+        share = np.maximum(np.minimum(theirs[1:, None], ours[1:]) - low, 0) * self.grid.m
+        return share @ counts @ share.T
 
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Return the estimated number of records in each of q boxes, shape (q,).

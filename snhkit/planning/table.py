@@ -26,6 +26,18 @@ PLANNED = ("rel_error", "abs_error", "abs_error_anywhere")
 BASELINE = "identity"
 """The method whose error is expected first; those of the others are ratios to it."""
 
+_POOLS = "denoised"
+"""The method that spends a share of epsilon on a map of all strata."""
+
+_POOLED = {
+    "rel_error": (0.85, 0.8, 0.75, 0.7),
+    "abs_error": (0.85, 0.8, 0.75, 0.7),
+    "abs_error_anywhere": (0.85, 0.75, 0.7, 0.65),
+}
+"""Errors of the denoised grid in a stratum divided by those of one alone, for each size band.
+
+Rounded medians of the ratios that ``benchmarks/strata.py --tables pooled`` prints."""
+
 _KEYS = ("crowding", "sparsity")  # what the table holds of each place
 _MOST_RECORDS = 2**53  # as in a release file
 _SIDE_M = 13_200.0  # the side of the regions in which most errors were measured
@@ -41,6 +53,7 @@ class Situation:
     crowdings: NDArray[np.float64]  # of the public points, or of all measured places, (c, 3)
     sparsities: NDArray[np.float64]  # shape (c, 4)
     outside: tuple[str, ...] = ()  # what lay outside the measured range
+    pooled: bool = False  # whether a stratum, which may share a map of all of them
 
     @classmethod
     def of(
@@ -84,7 +97,9 @@ class Situation:
 
     def divided(self, by: By | None) -> "Situation":
         """Return the numbers of one stratum, which has its share of the records."""
-        return self if by is None else replace(self, n=max(self.n // len(by), 1))
+        if by is None:
+            return self
+        return replace(self, n=max(self.n // len(by), 1), pooled=by.complete)
 
     def record_epsilon(self, epsilon: Epsilon) -> float:
         """Return the epsilon of a release divided by the sensitivity."""
@@ -109,6 +124,8 @@ class Situation:
         for each in dict.fromkeys((BASELINE, name)):
             part = plan_table()["fits"][each][f"{SIZE_BANDS_M[band][0]:g}"][measure]
             total += regressors(each, *given) @ np.array(part["coefficients"])
+        if self.pooled and name == _POOLS:
+            total += math.log(_POOLED[measure][band])
         return total
 
 

@@ -27,10 +27,7 @@ from snhkit.privacy.unit import PrivacyUnit
 from snhkit.privacy.variance import Noisy, noise_variance
 from snhkit.privacy.zcdp import Rho
 
-__all__ = ["N_SHARE", "Measurements"]
-
-N_SHARE = Fraction(1, 20)
-"""The default share of the remaining epsilon or rho that a noisy number of records costs."""
+__all__ = ["Measurements"]
 
 
 class Measurements:
@@ -143,17 +140,18 @@ class Measurements:
         """Return the inverse noise scale of a count that costs ``price`` (see ``Terms``)."""
         return inverse_scale(self._terms.price(price), self.unit.sensitivity)
 
-    def number(self, share: Fraction = N_SHARE) -> int:
+    def number(self, share: Fraction | None = None) -> int:
         """Return the number of records, 0 or more: the exact one if public, else a noisy one.
 
         Parameters
         ----------
-        share : Fraction
+        share : Fraction, optional
             The share of ``left``, above 0 and at most 1, that the first call for a noisy number
-            costs. Later calls return the same number, which is also ``n``, at no cost.
+            costs; by default that of the terms. Later calls return the same number, which is also
+            ``n``, at no cost.
         """
         if self._n is None:
-            price = self._take("number", self.left * share)
+            price = self._take("number", self.left * (share or self._terms.n_share))
             self._n = max(self._count(self._source.n(), price, "number of records"), 0)
         return self._n
 

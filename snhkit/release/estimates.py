@@ -15,6 +15,7 @@ from snhkit.geometry import Grid, RangeQueries
 from snhkit.geometry.queries import warn_outside
 from snhkit.models import Model
 from snhkit.models.variance import AxisNoise, BlockNoise, CellNoise
+from snhkit.privacy import total
 from snhkit.release.intervals import Counted, cells_in_boxes, exact_bounds, meaning, usual_bounds
 from snhkit.release.polygon_model import PolygonModel
 
@@ -35,10 +36,10 @@ Queries: TypeAlias = Union[
 ]  # fmt: skip
 """Boxes, polygons, or labels of districts that the release counted one by one."""
 
-# Errors of strata are alike where records are spread unevenly inside cells, or where a method errs
-# in one direction. With this correlation, the intervals of sums hold about as often as those of one
-# map (``benchmarks/strata.py coverage``).
-_CORRELATION = 0.3
+# Noise of strata is independent, but other errors are alike: of records that are spread unevenly
+# inside cells, or of a method that errs in one direction. With this correlation of the latter, the
+# intervals of sums hold about as often as those of one map (``benchmarks/strata.py coverage``).
+_CORRELATION = 0.45
 _WHOLE = 1e-6  # a query consists of whole cells if the parts of cells add up to less than this
 
 
@@ -178,12 +179,17 @@ class Estimates:
 
     def _ends(self, level: float) -> NDArray[np.float64]:
         """Return the bounds before negative ones become 0, shape (q, 2)."""
-        if self.strata:
+        price, shared = self.release.record_epsilon, self.release.spends[:-1]
+        if self.strata and not shared:
             found = self._summed_ends(level)
         else:
-            told = Counted(
-                self.count, self.variance, self.area_m2, self.cells, self.release.record_epsilon
-            )
+            cells = self.cells
+            if self.strata:  # they add up to a map of all of them, which cost ``shared``
+                cells, price = (
+                    self.strata[0].cells,
+                    price * float(total(shared).epsilon / self.release.epsilon),
+                )
+            told = Counted(self.count, self.variance, self.area_m2, cells, price)
             found = usual_bounds(self.release.method, told, level)
         rows = np.flatnonzero(self.exact)
         if rows.size:
@@ -194,12 +200,18 @@ class Estimates:
         return found
 
     def _summed_ends(self, level: float) -> NDArray[np.float64]:
-        """Return ends whose distances from the count are those of sums of correlated errors."""
+        """Return ends whose distances from the count are those of sums of strata's errors."""
         ends = np.stack([each._ends(level) for each in self.strata])
         counts = np.stack([each.count for each in self.strata])
+        noise = np.nan_to_num([each.variance for each in self.strata])
+        other = np.maximum(counts, 0) / self.release.record_epsilon
+        both = noise + other
+        # The part of each interval that is from noise is that in ``intervals.scales``.
+        share = np.divide(noise, both, out=np.zeros_like(both), where=both > 0)[..., None]
         apart = np.maximum((ends - counts[..., None]) * [-1, 1], 0)
-        own, common = (apart**2).sum(axis=0), apart.sum(axis=0) ** 2
-        summed = np.sqrt((1 - _CORRELATION) * own + _CORRELATION * common)
+        alike = apart * np.sqrt(1 - share)
+        own = (apart**2 - _CORRELATION * alike**2).sum(axis=0)
+        summed = np.sqrt(own + _CORRELATION * alike.sum(axis=0) ** 2)
         return self.count[:, None] + summed * [-1, 1]
 
     @cached_property

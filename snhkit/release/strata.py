@@ -13,8 +13,9 @@ from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
 from snhkit.geometry.strata import By
+from snhkit.models.pooled import pooled as drawn_together
 from snhkit.privacy import PrivacyUnit
-from snhkit.privacy.strata import in_strata
+from snhkit.privacy.strata import in_strata, of_all
 from snhkit.release import file
 from snhkit.release.estimates import Estimates, Queries, together
 from snhkit.release.release import Release
@@ -22,7 +23,7 @@ from snhkit.release.release import Release
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["StrataModel", "StratifiedRelease", "by_stratum", "refuse_disagreeing"]
+__all__ = ["StrataModel", "StratifiedRelease", "by_stratum", "pooled", "refuse_disagreeing"]
 
 
 def _refuse(description: Any, arrays: Any) -> Release:
@@ -132,6 +133,19 @@ def refuse_disagreeing(whole: Release) -> None:
                 )
 
 
+def pooled(by: By, whole: Release, parts: Sequence[Release]) -> list[Release]:
+    """Return releases of strata that add up to one of all, whose cost is then a part of theirs."""
+    cost = of_all(by, whole.spends)
+    first, *rest = (part.model for part in (whole, *parts))
+    drawn = drawn_together(first, rest, 1 / whole.record_epsilon)  # pyright: ignore
+    return [
+        replace(
+            part, epsilon=part.epsilon + cost.epsilon, spends=(cost, *part.spends), model=model, n=n
+        )
+        for part, (model, n) in zip(parts, drawn, strict=True)
+    ]
+
+
 def by_stratum(found: Estimates, by: By, level: float = DEFAULT_LEVEL) -> "pd.DataFrame":
     """Return the answers of each stratum, from the answers of their sum."""
     labelled = zip(found.strata, by.labels, strict=True)
@@ -195,7 +209,7 @@ class StratifiedRelease(Mapping[str, Release]):
         """
         first, told = parts[0], [part.n for part in parts]
         known = [number for number in told if number is not None]
-        spend = in_strata(by, [part.spends for part in parts])
+        spends = in_strata(by, [part.spends for part in parts])
         return cls(
             Release(
                 method=first.method,
@@ -204,7 +218,7 @@ class StratifiedRelease(Mapping[str, Release]):
                 unit=unit,
                 n=n if n is not None else sum(known) if len(known) == len(told) else None,
                 replayable=first.replayable,
-                spends=(spend,),
+                spends=spends,
                 model=StrataModel(by, tuple(parts), tz if by.times else None),
                 delta=first.delta,
             )

@@ -136,6 +136,33 @@ def _by_hand(answer: Any, noisy: NDArray, cell_m: float, box: RangeQueries) -> V
 _GUILTY = {name for name, fault in FAULTS.items() if fault}
 
 
+def _free(answer: Any) -> Verdict:
+    if unanswered(answer) or not isinstance(answer, (list, tuple)) or len(answer) != 2:
+        return Verdict(None, 'Give the split and the reason, such as "running", "different".')
+    split, why = answer
+    told = choice(
+        split,
+        "kinds",
+        "A trip has one kind, and a person has at most two trips in all three maps together. In "
+        "the daily release, the same person can be in all maps, whose costs add up.",
+        {
+            "running": "A trip at 8 o'clock is in the totals of all later hours as well: 16 maps.",
+            "daily": "A person keeps 2 trips each day, and is in the map of every day. The costs "
+            "of the days add up.",
+        },
+    )
+    reason = choice(
+        why,
+        "again",
+        told.says,
+        {
+            "unbounded": "The split is right. But trips are limited: 2 a day. Of how many days?",
+            "different": "The split is right. But hours have different numbers of records too.",
+        },
+    )
+    return reason if told else told
+
+
 def _guilty(answer: Any) -> Verdict:
     if unanswered(answer):
         return Verdict(None, 'Name the mechanisms that are not ε-private, such as {"A", "B"}.')
@@ -410,16 +437,7 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
     "09-guilty": _guilty,
     "09-neighbour": _neighbour,
     # 10. People over time
-    "10-free": lambda answer: choice(
-        answer,
-        "kinds",
-        "A trip has one kind, and a person has at most two trips in all three maps together.",
-        {
-            "running": "A trip at 8 o'clock is in the totals of all later hours as well: 16 maps.",
-            "daily": "A person keeps 2 trips each day, and is in the map of every day. The costs "
-            "of the days add up.",
-        },
-    ),
+    "10-free": _free,
     "10-week": lambda answer: numbers(
         answer,
         [0.2, 1.4],

@@ -193,6 +193,8 @@ class Controls(w.VBox):
         self.sides_wrong.value = (
             f'<p class="snhkit-error" role="alert">{wrong}</p>' if wrong else ""
         )
+        if unit.kind not in (value for _, value in self.unit.options):
+            self.unit.options = [(unit.kind, unit.kind), *self.unit.options]
         self.unit.value = unit.kind
         if unit.max_per_user is not None:
             self.most.value = unit.max_per_user

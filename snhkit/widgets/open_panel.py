@@ -25,6 +25,17 @@ _FIELDS = {
     "side_km": ("Side, km", "such as 13.2", "Side of the square in kilometres"),
     "user": ("People", "column of ids", "Column that tells whose record it is, such as rider_id"),
     "most": ("Records ≤", "of each person", "Records kept of each person, chosen at random"),
+    "time": (
+        "Times",
+        "optional column",
+        "Column of times: maps by hour or weekday are then offered",
+    ),
+    "tz": (
+        "Zone",
+        "such as Europe/Brussels",
+        "Time zone of hours and days, and of times without one",
+    ),
+    "kind": ("Hides", "user, or user-day", "All records of a person, or those of each day or week"),
     "about": (
         "Roughly",
         "records, as is publicly known",
@@ -39,7 +50,7 @@ _STEPS = (
     (
         "1. Which file?",
         "Nothing is counted here. Only the names of its columns are read.",
-        ("path", "title"),
+        ("path", "time", "tz", "title"),
     ),
     (
         "2. Where?",
@@ -51,7 +62,7 @@ _STEPS = (
         "If a column says whose record it is, all records of a person are hidden together. Choose "
         "how many of each count from public knowledge: the noise grows with this number, and "
         "further records are left out, so that all counts are too low, by how much is not known.",
-        ("user", "most"),
+        ("user", "most", "kind"),
     ),
     (
         "4. How much in total?",

@@ -46,8 +46,9 @@ class OwnFile:
     public: str | None = None
     districts: str | None = None
     label: str | None = None
-    columns: tuple[tuple[str, str], ...] = ()  # arguments of ``read_points``: lat, lon or user
+    columns: tuple[tuple[str, str], ...] = ()  # arguments of ``read_points``, such as lat or tz
     max_per_user: int | None = None
+    kind: str = "user"  # the unit of privacy, if ``max_per_user`` is given
     n_public: bool = False
     title: str = ""
 
@@ -71,9 +72,19 @@ class OwnFile:
         }
         rest = {name: values[name].strip() or None for name in ("budget", "label")}
         user, most = cls.people(values, alone=alone)
-        columns = (("user", user),) if user else ()
+        read = {"user": user} | {name: values[name].strip() for name in ("time", "tz")}
+        kind = values["kind"].strip() or "user"
+        if read["tz"] and not read["time"]:
+            raise InputError("A zone is for a column of times: name the column under Times.")
+        if kind != "user" and not (user and read["time"]):
+            raise InputError(
+                f"To hide a {kind}, name the columns of people and of times; or leave Hides empty."
+            )
+        if most is not None:
+            PrivacyUnit(kind, most)  # raises if there is no such unit
         return cls(
-            lat=lat, lon=lon, side_m=side_m, columns=columns, max_per_user=most,
+            lat=lat, lon=lon, side_m=side_m, max_per_user=most, kind=kind,
+            columns=tuple((name, text) for name, text in read.items() if text),
             path=cls.found(values), title=values["title"].strip(), **full, **rest,  # pyright: ignore
         )  # fmt: skip
 
@@ -123,7 +134,7 @@ class OwnFile:
     @property
     def unit(self) -> PrivacyUnit:
         """The unit of privacy."""
-        return PrivacyUnit("user" if self.max_per_user else "record", self.max_per_user)
+        return PrivacyUnit(self.kind if self.max_per_user else "record", self.max_per_user)
 
     @property
     def source(self) -> str:
@@ -134,7 +145,8 @@ class OwnFile:
     def command(self) -> str:
         """The command that opens the file in the app, in lines to copy into a terminal."""
         given: dict[str, object] = {
-            **dict(self.columns), "max-per-user": self.max_per_user, "public": self.public,
+            **dict(self.columns), "max-per-user": self.max_per_user,
+            "unit": None if self.kind == "user" else self.kind, "public": self.public,
             "districts": self.districts, "label": self.label, "title": self.title or None,
             "ledger": self.ledger, "budget": None if self.account.exists() else self.budget or 1,
         }  # fmt: skip

@@ -264,7 +264,17 @@ def test_a_stratum_has_its_share_of_the_records_and_the_split_has_a_price():
         "ug", 0.5, n=10_000
     )
     found = snh.recommend(24_000, by=by, **asked)
-    assert found.evidence.equals(snh.recommend(1_000, **asked).evidence)
+    alone, divided = (
+        frame.set_index("method")["rel_error"]
+        for frame in (snh.recommend(1_000, **asked).evidence, found.evidence)
+    )
+    ratio = divided / alone
+    assert set(ratio.drop("denoised").round(12)) == {1.0}
+    assert ratio["denoised"] < 1  # its strata share a map of all of them
+    some = snh.By.column("kind", ["bike", "tram"], other=False)
+    assert snh.expected_error("denoised", n=2_000, by=some, **asked).equals(
+        snh.expected_error("denoised", n=1_000, **asked)
+    )
     steps = [f"hour:{step}" for step in (2, 3, 4, 6, 8, 12)]
     assert list(found.split) == ["hour", *steps, "one map"]
     assert sorted(found.split.values(), reverse=True) == list(found.split.values())

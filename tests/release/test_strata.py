@@ -12,7 +12,8 @@ from safetensors.numpy import load, save
 
 import snhkit as snh
 from snhkit.errors import BudgetExceeded, InputError, ReleaseFileError
-from snhkit.privacy.strata import in_strata
+from snhkit.privacy import Spend
+from snhkit.privacy.strata import in_strata, of_all
 from snhkit.release.intervals import exact_bounds
 
 CITY = snh.Region.around(lat=37.76, lon=-122.43, side_m=2_000)
@@ -36,17 +37,97 @@ def day(data):
     return data.release("identity", epsilon=2, by=snh.By.hour(6), seed=3)
 
 
-@pytest.mark.parametrize("name", ["ug", "privtree", "dawa", "denoised"])
-def test_any_method_is_built_for_each_stratum_at_one_epsilon(name):
+APART = ["1 for 2 strata by hour, in parallel"]
+POOLED = ["0.4 for a map of all 2 strata by hour", "0.6 for 2 strata by hour, in parallel"]
+
+
+@pytest.mark.parametrize(
+    ("method", "cost"),
+    [
+        *(("ug", APART), ("privtree", APART), ("dawa", APART), ("denoised", POOLED)),
+        (snh.DenoisedGrid(pool=0), APART),
+    ],
+)
+def test_any_method_is_built_for_each_stratum_at_one_epsilon(method, cost):
     data = snh.PrivateDataset(records(), budget=1, unit="user", max_per_user=3)
-    day = data.release(name, epsilon=1, by=snh.By.hour(12))
+    day = data.release(method, epsilon=1, by=snh.By.hour(12))
     assert data.ledger.spent == 1
-    assert [str(spend) for spend in data.ledger.entries[0].spends] == [
-        "1 for 2 strata by hour, in parallel"
-    ]
+    assert [str(spend) for spend in data.ledger.entries[0].spends] == cost
     assert [float(day[label].epsilon) for label in day] == [1, 1]
     with pytest.raises(BudgetExceeded):
         data.release("ug", epsilon="0.001", by=snh.By.hour(12))
+
+
+@pytest.fixture
+def spent_by_build(monkeypatch):
+    """Return a list that gets the records, epsilon and noise of the terms of each build."""
+    seen = []
+    build = snh.DenoisedGrid.build
+
+    def built(self, private):
+        made = build(self, private)
+        seen.append((private._source.n(), made.epsilon, sum(s.epsilon for s in made.spends)))
+        return made
+
+    monkeypatch.setattr(snh.DenoisedGrid, "build", built)
+    return seen
+
+
+def test_a_map_of_all_strata_and_those_of_the_strata_share_epsilon(spent_by_build):
+    data = snh.PrivateDataset(records(), budget=1, unit="record", n_public=True)
+    day = data.release("denoised", epsilon="0.5", by=snh.By.hour(12))
+    (n, first, cost), *rest = spent_by_build
+    assert (n, first, cost) == (N, Fraction(1, 5), Fraction(1, 5))
+    assert sum(n for n, *_ in rest) == N
+    assert [(e, c) for _, e, c in rest] == [(Fraction(3, 10),) * 2] * 2
+    assert day.card()["Paid for"] == (
+        "0.2 for a map of all 2 strata by hour; 0.3 for 2 strata by hour, in parallel"
+    )
+    for made in day.values():
+        assert made.epsilon == sum(spend.epsilon for spend in made.spends) == Fraction(1, 2)
+        assert str(made.spends[0]) == "0.2 for a map of all 2 strata by hour"
+        assert "number of records" in made.card()["Paid for"]
+
+
+def test_the_number_of_records_of_a_stratum_costs_more_of_fewer(spent_by_build):
+    for n, share in ((300, "0.4"), (N, "0.1")):
+        data = snh.PrivateDataset(records(n), budget=10, unit="record")
+        day = data.release("denoised", epsilon="0.5", by=snh.By.hour(12))
+        assert day["00-11"].spends[1].what == "number of records"
+        assert day["00-11"].spends[1].epsilon == Fraction("0.3") * Fraction(share)
+
+
+def test_a_map_of_all_strata_is_one_of_the_kept_records_of_each_person(spent_by_build, tmp_path):
+    lat, lon = CITY.to_latlon(records().xy)
+    rows = pd.DataFrame({"lat": lat, "lon": lon, "who": records().user, "at": records().time})
+    rows["at"] = pd.to_datetime(rows["at"], unit="s", utc=True)
+    data = snh.PrivateDataset.scan(
+        rows, CITY, 1, unit="user", max_per_user=2, user="who", time="at", spill=tmp_path
+    )
+    data.release("denoised", epsilon=1, by=snh.By.hour(12))
+    kept = rows["who"].value_counts().clip(upper=2).sum()
+    (whole, *_), *rest = spent_by_build
+    assert whole == sum(n for n, *_ in rest) == kept
+
+
+def test_strata_that_leave_records_out_share_no_map_of_all():
+    lat, lon = CITY.to_latlon(records().xy)
+    rows = pd.DataFrame({"lat": lat, "lon": lon, "kind": ["bike", "tram"] * (N // 2)})
+    data = snh.PrivateDataset.scan(rows, CITY, 9, unit="record")
+    kinds = snh.By.column("kind", ["bike", "boat"], other=False)
+    assert len(data.release("denoised", epsilon=1, by=kinds).total().spends) == 1
+
+
+def test_all_strata_must_have_used_the_same_map_of_all():
+    by, own = snh.By.hour(12), Spend(Fraction(1), "counts")
+    shared = [of_all(by, [Spend(Fraction(e), "counts")]) for e in (1, 2)]
+    told = in_strata(by, [(shared[0], own), (shared[0], own, own)])
+    assert [spend.epsilon for spend in told] == [1, 2]
+    for second in ((shared[1], own), (own,)):
+        with pytest.raises(InputError, match="the same map of all"):
+            in_strata(by, [(shared[0], own), second])
+    with pytest.raises(InputError, match="one build"):
+        in_strata(by, [(shared[0], own), ()])
 
 
 def test_strata_hold_their_own_records(data):
@@ -182,9 +263,9 @@ def test_a_label_that_is_none_names_those_that_are(day):
 
 def test_the_cost_is_that_of_the_dearest_stratum(day):
     spends = [day[label].spends for label in day]
-    assert in_strata(day.by, spends).epsilon == 2
+    assert [spend.epsilon for spend in in_strata(day.by, spends)] == [2]
     dear = [spend if i else (*spend, *spend) for i, spend in enumerate(spends)]
-    assert in_strata(day.by, dear).epsilon == 4
+    assert in_strata(day.by, dear)[0].epsilon == 4
     with pytest.raises(InputError, match="one build for each of 4"):
         in_strata(day.by, spends[1:])
     assert Fraction(2) == day.total().epsilon
@@ -199,9 +280,11 @@ def test_maps_and_figures_take_all_strata(day):
 
 
 def test_a_plan_for_strata_is_that_of_fewer_records(data):
-    few = data.plan(epsilon=1, n=1_000).evidence["rel_error"]
-    day = data.plan(epsilon=1, n=4_000, by=snh.By.hour(6)).evidence["rel_error"]
-    assert few.tolist() == day.tolist()
+    few, day = (
+        data.plan(epsilon=1, n=n, by=by).evidence.set_index("method")["rel_error"].drop("denoised")
+        for n, by in ((1_000, None), (4_000, snh.By.hour(6)))
+    )
+    assert few.to_dict() == day.to_dict()
 
 
 def test_an_exact_sum_has_the_interval_of_its_noise_and_others_are_wider_than_their_parts(day):

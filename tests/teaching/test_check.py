@@ -36,7 +36,7 @@ RIGHT = {
     "06-people": 1,
     "09-guilty": "B, C, E",
     "09-neighbour": (0, 1),
-    "10-free": "kinds",
+    "10-free": ("kinds", "again"),
     "10-total": 365**0.5,
     "11-council": "c",
 }
@@ -51,8 +51,10 @@ SLIPS = [
     ("09-neighbour", ("a", "b"), "must be 2 numbers"),
     ("09-neighbour", (0.5, 1), "whole numbers"),
     ("09-neighbour", (0, 0), "holds 1 records"),
-    ("10-free", "running", "16 maps"),
-    ("10-free", "daily", "every day"),
+    ("10-free", ("running", "again"), "16 maps"),
+    ("10-free", ["daily", "again"], "every day"),
+    ("10-free", ["kinds", "unbounded"], "Of how many days"),
+    ("10-free", ["kinds", "different"], "different numbers"),
 ]
 ABSURD = [
     ..., None, True, "", "Ω", "B, C, E", 5, -1e300, float("nan"), 1j, b"x", [], {}, [[]], [1, "b"],

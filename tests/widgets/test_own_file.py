@@ -16,6 +16,7 @@ from snhkit.cli.main import app
 from snhkit.data import synthetic_points
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
+from snhkit.geometry import By, RangeQueries
 from snhkit.methods import title_of
 from snhkit.viz.reports.public_page import Imprint
 from snhkit.widgets.app import explore_app
@@ -168,6 +169,9 @@ def test_questions_come_one_after_another_and_end_in_a_command(path):
         ({"side_km": "-3"}, "side_m"),
         ({"budget": "lots"}, "lots"),
         ({"public": "nowhere.csv"}, "There is no file nowhere.csv"),
+        ({"tz": "Europe/Paris"}, "name the column under Times"),
+        ({"kind": "user-day"}, "name the columns of people and of times"),
+        ({"kind": "decade", "user": "id", "most": "2", "time": "at"}, "decade"),
     ],
 )
 def test_what_cannot_be_opened_is_said_in_words(path, texts, says):
@@ -210,6 +214,29 @@ def test_a_column_that_looks_like_people_is_asked_about(path):
     explorer._opener.alone.value = True
     fill(explorer, **(usual | {"path": path.rename(path.with_name("other.csv"))}))
     assert explorer.dataset.unit.kind == "record"
+
+
+def test_a_column_of_times_offers_maps_by_hour_in_the_zone_and_units_of_days(path):
+    rows = path.read_text(encoding="utf-8").splitlines()
+    # 23 o'clock in UTC is 1 o'clock in summer in Paris.
+    text = [f"{row},{k % 400},2026-07-0{1 + k % 7}T23:00:00Z" for k, row in enumerate(rows[1:])]
+    path.write_text("\n".join([rows[0] + ",id,started", *text]), encoding="utf-8")
+    explorer = explore(city="fargo", n=1_000, methods=["ug"])
+    usual = {"path": path, "center": f"{FARGO.lat} {FARGO.lon}", "side_km": "12.43", "budget": "9"}
+    fill(explorer, **usual, user="id", most="1", kind="user-day", time="started", tz="Europe/Paris")
+    assert explorer.dataset.unit.kind == explorer._controls.unit.value == "user-day"
+    assert "one day (Europe/Paris)" in explorer._controls.settled.value
+    assert explorer._controls.by.layout.display == ""
+    explorer._controls.by.value = By.hour()
+    explorer._controls.epsilon.value = 6.0
+    explorer.build("identity")
+    day = explorer._session.built[next(iter(explorer.releases))].strata
+    boxes = explorer._session.region
+    whole = RangeQueries(boxes, [0], [0], [boxes.side_m], [boxes.side_m])
+    assert max(day, key=lambda hour: day[hour].answer(whole)[0]) == "01"
+    code = explorer._export._on_screen().code
+    assert "user='id', time='started', tz='Europe/Paris'" in code
+    assert 'unit="user-day"' in code
 
 
 def test_nothing_of_the_owners_machine_is_in_anything_published(tmp_path, monkeypatch):

@@ -94,9 +94,10 @@ def _coarser(at: NDArray[np.int64], depth: int) -> tuple[NDArray[np.int64], NDAr
 class ExactCounts:
     """Exact counts of records that stay in files or in a frame, a ``snhkit.privacy.CountSource``.
 
-    ``read`` reads all records and counts them in cells or boxes. The constructor counts them in a
-    fine grid of 4,096 by 4,096 cells, which is kept in memory; cells that are unions of fine cells
-    are sums of these counts, and for all others, the records are read again.
+    ``read`` reads all records and counts them in cells or boxes. They are counted once in a fine
+    grid of 4,096 by 4,096 cells, which is kept in memory: by the constructor, or when it is first
+    needed if their number ``n`` is known. Cells that are unions of fine cells are sums of these
+    counts, and for all others, the records are read again.
     """
 
     max_depth = FINE_DEPTH
@@ -107,10 +108,15 @@ class ExactCounts:
         read: Callable[[Cells | RangeQueries | Draw], Any],
         divide: "Callable[[By], Callable[[], Iterator[ExactCounts]]] | None" = None,
         tz: str | None = None,
+        n: int | None = None,
     ) -> None:
         self._region, self._read, self._divide = region, read, divide
         self.tz = tz  # of the clock on which strata divide the records
-        self._fine = FineCounts(read(fine_grid(region)))
+        self._n = self._fine.total if n is None else n
+
+    @cached_property
+    def _fine(self) -> FineCounts:
+        return FineCounts(self._read(fine_grid(self._region)))
 
     @property
     def region(self) -> Region:
@@ -119,7 +125,7 @@ class ExactCounts:
 
     def n(self) -> int:
         """Return the number of records."""
-        return self._fine.total
+        return self._n
 
     def count(self, cells: Cells) -> Histogram:
         """Return the number of records in each cell of a grid or a partition."""
@@ -227,7 +233,7 @@ class Scan:
 
             return each
 
-        return ExactCounts(self._region, partial(self._kept, there, 0), divided)
+        return self._counts(there, 0, divided)
 
     def _divided(self, by: By) -> Callable[[], Iterator[ExactCounts]]:
         source = self._source.divided(by)
@@ -241,7 +247,16 @@ class Scan:
 
     def _each(self, found: Divided | Sorted, strata: int) -> Iterator[ExactCounts]:
         for number in range(strata):
-            yield ExactCounts(self._region, partial(self._kept, found, number))
+            yield self._counts(found, number)
+
+    def _counts(
+        self,
+        found: Divided | Sorted,
+        stratum: int,
+        divide: Callable[[By], Callable[[], Iterator[ExactCounts]]] | None = None,
+    ) -> ExactCounts:
+        n = sum(part.n for part in found.parts(stratum))
+        return ExactCounts(self._region, partial(self._kept, found, stratum), divide, n=n)
 
     def _kept(
         self, found: Divided | Sorted, stratum: int, what: Cells | RangeQueries | Draw

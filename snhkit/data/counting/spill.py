@@ -69,6 +69,7 @@ class _Writer(Counter):
 
     def _append(self, bucket: NDArray[np.integer], rows: NDArray) -> None:
         """Write n rows; the bucket of each is below ``Spill.buckets``."""
+        bucket = bucket.astype(np.uint16)  # which numpy sorts in linear time
         order = np.argsort(bucket, kind="stable")
         ends = np.searchsorted(bucket[order], np.arange(self._to.buckets + 1))
         for at in np.flatnonzero(np.diff(ends)):
@@ -114,7 +115,7 @@ class Spiller(_Writer):
         rows["person"], rows["x"], rows["y"] = group.view(np.int64), *xy.T
         if self._to.by is not None:
             rows["stratum"] = beside["stratum"]
-        self._append((_spread(group) >> np.uint64(64 - bits)).astype(np.uint16), rows)
+        self._append(_spread(group) >> np.uint64(64 - bits), rows)
 
 
 class Divider(_Writer):
@@ -256,9 +257,14 @@ class KeptPart:
 
     path: Path
 
+    @property
+    def n(self) -> int:
+        """The number of records."""
+        return self.path.stat().st_size // 16
+
     def blocks(self) -> Iterator[Callable[[], Iterator[NDArray[np.float64]]]]:
         """Yield, for each block of places, a function that reads them."""
-        for start in range(0, self.path.stat().st_size // 16, _PLACES):
+        for start in range(0, self.n, _PLACES):
             yield partial(self._places, start)
 
     def _places(self, start: int) -> Iterator[NDArray[np.float64]]:

@@ -1,6 +1,7 @@
 """The denoised grid: noisy counts, denoised by a network that was trained on public cities."""
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from snhkit.builders.base import publish, sizes
 from snhkit.builders.cell_width import Width, check_width, chosen_grid, given_grid
@@ -21,6 +22,8 @@ from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
 __all__ = ["DenoisedGrid"]
+
+_POOL = Fraction(2, 5)  # python benchmarks/strata.py --tables pool
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,10 @@ class DenoisedGrid:
         and epsilon.
     prior : Prior
         The network that was trained beforehand.
+    pool : float, optional
+        The share of epsilon, at least 0 and less than 1, that a release by strata spends on a map
+        of all strata. The maps of the strata are drawn to its pattern, and add up to it. With None,
+        the share is 0.4.
 
     Raises
     ------
@@ -74,12 +81,14 @@ class DenoisedGrid:
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M
     coarse: float | None = None
     prior: Prior = field(default_factory=Prior)
+    pool: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes_m", sizes(self.sizes_m))
         check_width(self.cell_m)
-        if self.coarse is not None:
-            checked_share(self.coarse)
+        for name in ("coarse", "pool"):
+            if (share := getattr(self, name)) is not None:
+                checked_share(name, share)
         if not isinstance(self.prior, Prior):
             raise InputError(f"DenoisedGrid: prior must be a Prior, not {self.prior!r}.")
 
@@ -98,6 +107,11 @@ class DenoisedGrid:
         if terms.public is not None and not len(terms.public):
             raise InputError("DenoisedGrid: public has no points in this region; leave public out.")
         require_jax("DenoisedGrid")
+
+    @property
+    def pool_share(self) -> Fraction:
+        """The share of epsilon for a map of all strata in a release by strata."""
+        return _POOL if self.pool is None else Fraction(str(self.pool))
 
     def build(self, private: Measurements) -> Release:
         """Return a release whose model is a grid of denoised counts."""

@@ -101,12 +101,12 @@ def enough_records(n: int, epsilon: float, cell_m: float) -> float:
     return min(known / _CLEAR, 1.0)
 
 
-def checked_share(share: float) -> None:
+def checked_share(name: str, share: float) -> None:
     """Raise InputError unless ``share`` is a number of at least 0 and less than 1."""
     number = isinstance(share, (int, float, np.number)) and not isinstance(share, bool)
     if not (number and 0 <= share < 1):
         raise InputError(
-            f"coarse must be a fraction of epsilon, at least 0 and less than 1, not {share!r}."
+            f"{name} must be a fraction of epsilon, at least 0 and less than 1, not {share!r}."
         )
 
 

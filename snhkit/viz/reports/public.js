@@ -4,6 +4,7 @@ async function snhkitPublic(base64) {
   const { header, arrays } = await snhkitCounts.read(base64);
   const { side, top, smooth, least, layer: fields } = header;
   const layer = snhkitCounts.layer(fields, arrays, side);
+  const strata = header.strata.map((one) => snhkitCounts.layer(one, arrays, side));
   const map = document.getElementById("map"), said = document.getElementById("answer");
   // Sums over squares around each cell, along one axis and transposed; those of few records are 0.
   const sums = (values, m, r) => {
@@ -26,6 +27,16 @@ async function snhkitPublic(base64) {
       .map((mean) => (mean * layer.unit * across ** 2 < least ? 0 : mean)),
   };
   const dark = matchMedia("(prefers-color-scheme: dark)");
+  // The counts of the box in all strata, such as its day: a line, and the most in words.
+  const day = (counts) => {
+    const line = document.getElementById("day"), most = Math.max(...counts);
+    const points = counts.map((count, k) => [(100 * k) / (counts.length - 1), 38 - (36 * count) / (most || 1)]);
+    line.setAttribute("points", points.join(" "));
+    const where = line.closest("figure"), labels = JSON.parse(where.dataset.labels);
+    where.dataset.counts = JSON.stringify(counts);
+    where.querySelector("figcaption").textContent = `In the box on the map, from ${labels[0]} to ${labels.at(-1)}: ` +
+      `at most about ${snhkitCounts.number(most)}, for ${labels[counts.indexOf(most)]}.`;
+  };
   const city = snhkitCity([map], header, {
     box(box) {
       if (!box) {
@@ -36,6 +47,7 @@ async function snhkitPublic(base64) {
       said.textContent = `In this box of ${box[2]} by ${box[3]} m: about ${snhkitCounts.number(Math.max(count, 0))}.`;
       said.dataset.count = count;
       said.dataset.box = JSON.stringify(box);
+      if (strata.length) day(strata.map((one) => Math.max(snhkitCounts.answer(one, box), 0)));
     },
   });
   const paint = () => {

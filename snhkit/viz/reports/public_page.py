@@ -88,8 +88,9 @@ def public_html(
 
     A reader finds what was counted, what may be concluded, a map on which boxes are counted by the
     page itself, the districts, the meaning of epsilon, and the release as a download. For strata,
-    all of this is of their sum, and a picture of each stratum can be played. InputError is raised
-    if the release must not be published.
+    all of this is of their sum; a picture of each can be played, all are shown side by side, and a
+    line has the count of the box in each. InputError is raised if the release must not be
+    published.
     """
     release = made.total()
     if warning := release.card().get("Warning"):
@@ -120,7 +121,7 @@ def public_html(
         checksum=release.checksum,
         file=base64.b64encode(release.to_bytes()).decode("ascii"),
         table="" if frame is None else _in_base64(estimates_text(frame, ".csv")),
-        **_drawn(release, districts),
+        **_drawn(made, districts),
     )
 
 
@@ -238,19 +239,29 @@ def _in_base64(text: str) -> str:
     return base64.b64encode(text.encode()).decode("ascii")
 
 
-def _drawn(release: "Release", districts: LocalDistricts | None) -> dict[str, str]:
+def _counts(release: "Release") -> Counts:
+    """Return the counts from which a page answers boxes, rounded if there are others in them."""
+    model = release.model
+    if (counts := Counts.of(model)) is not None:
+        return counts
+    additive = model.additive()
+    cells = additive.cells()
+    m = min(cells.m, _MOST_CELLS) if isinstance(cells, Grid) else _MOST_CELLS
+    return Counts.rounded(additive, Grid(release.region, m), 1 / (4 * release.record_epsilon))
+
+
+def _drawn(made: "Release | StratifiedRelease", districts: LocalDistricts | None) -> dict[str, str]:
     """Return the data and the scripts of the map; empty texts if boxes cannot be answered."""
-    if isinstance(release.model, PolygonModel):
+    release = made.total()
+    parts = list(made.values()) if isinstance(made, StratifiedRelease) else []
+    if any(isinstance(one.model, PolygonModel) for one in (release, *parts)):
         return {"data": "", "js": "", "css": script(b"", "city", "public")["css"]}
-    region, model = release.region, release.model
-    counts = Counts.of(model)
-    if counts is None:
-        additive = model.additive()
-        cells = additive.cells()
-        m = min(cells.m, _MOST_CELLS) if isinstance(cells, Grid) else _MOST_CELLS
-        unit = 1 / (4 * release.record_epsilon)
-        counts = Counts.rounded(additive, Grid(region, m), unit)
-    described, arrays = counts.described("counts", region.side_m)
+    region, arrays = release.region, {}
+    told = []
+    for k, one in enumerate([release, *parts]):
+        described, more = _counts(one).described(f"counts{k}", region.side_m)
+        told.append(described)
+        arrays |= more
     surface = Surface.drawn(release)
     i, j = np.unravel_index(int(surface.counts.argmax()), surface.counts.shape)
     side = min(500.0, region.side_m)
@@ -259,7 +270,8 @@ def _drawn(release: "Release", districts: LocalDistricts | None) -> dict[str, st
     shapes = [] if districts is None else [_outline(shape) for shape in districts.shapes]
     header = {
         "side": region.side_m,
-        "layer": described,
+        "layer": told[0],
+        "strata": told[1:],
         "top": ColourScale.shared([surface]).top,
         "smooth": _SMOOTH_M,
         "least": _SEEN / release.record_epsilon,

@@ -41,6 +41,8 @@ def test_the_default_averages_two_turns_on_cells_of_a_bought_width():
 def test_shares_that_are_none_are_refused(coarse):
     with pytest.raises(InputError, match="coarse must be a fraction of epsilon"):
         DenoisedGrid(coarse=coarse)
+    with pytest.raises(InputError, match="pool must be a fraction"):
+        DenoisedGrid(pool=coarse)
 
 
 class TestPrior:

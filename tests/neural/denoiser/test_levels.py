@@ -182,7 +182,7 @@ class TestBought:
 @pytest.mark.usefixtures("unchecked")
 def test_shares_that_are_none(share):
     with pytest.raises(InputError, match="coarse must be a fraction of epsilon"):
-        levels.checked_share(share)
+        levels.checked_share("coarse", share)
 
 
 @pytest.mark.parametrize(

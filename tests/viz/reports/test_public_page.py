@@ -101,6 +101,7 @@ def test_the_page_of_strata_has_a_picture_of_each(week):
     (pictures,) = re.findall(r"const pictures = (\[.*?\]), at", page)
     assert len({*json.loads(pictures)}) == 7
     assert json.dumps(list(week)) in page
+    assert re.search(r'class="all">\s*<figure', page)  # the maps of all days are side by side
     total = answers(week.total(), districts())["count"][0]
     assert number(total) in dict(row[:2] for row in cells(page) if len(row) == 5).values()
 
@@ -121,6 +122,12 @@ def test_the_days_of_a_week_are_chosen_and_played(week, chromium, tmp_path):
     page.get_by_text("Wed", exact=True).wait_for()
     page.get_by_role("button", name="Pause").click()
     assert page.get_by_role("button", name="Play").is_visible()
+    box = json.loads(page.locator("#answer").get_attribute("data-box"))
+    day = page.locator("figure[data-labels]")
+    asked = snh.RangeQueries(week.total().region, *np.reshape(box, (4, 1)).astype(float))
+    counts = np.maximum(week.estimate(asked)["count"], 0).tolist()
+    assert json.loads(day.get_attribute("data-counts")) == pytest.approx(counts)
+    assert f"for {list(week)[int(np.argmax(counts))]}." in day.inner_text()
 
 
 @pytest.mark.browser
