@@ -70,6 +70,8 @@ def run(notebook: nbformat.NotebookNode, folder: Path, times: int = 1) -> None:
     for cell in code(notebook):
         if tagged(cell, "gallery"):
             assert shown(cell) & {"image/png", "text/html", WIDGET}
+        if "image/png" in shown(cell):
+            assert cell.metadata.get("alt"), cell.id  # nbconvert, the slides and the site read it
 
 
 def complaints(cell: nbformat.NotebookNode) -> list[str]:
@@ -106,6 +108,8 @@ def test_a_notebook_is_short_clean_and_on_any_kernel(path):
 def test_a_lecture_says_how_long_it_takes_asks_and_accounts(path):
     notebook = nbformat.read(path, as_version=4)
     assert "minutes" in notebook.cells[0].source
+    text = "".join(cell.source for cell in notebook.cells)
+    assert text.count("> **ε for add or remove, 2 ε for replace.**") == 1
     folded = [cell.source for cell in notebook.cells if "<details>" in cell.source]
     assert folded
     assert all(text.count("<details>") == text.count("</details>") for text in folded)

@@ -52,6 +52,8 @@ def run(notebook: Path, page: Path) -> Path:
     picture = ROOT / "docs" / "gallery" / f"{notebook.stem}.png"
     for cell in content.cells:
         if cell.cell_type == "code":
+            if "alt" in cell.metadata:
+                cell.metadata["mystnb"] = {"image": {"alt": cell.metadata["alt"]}}
             cell.outputs = [
                 still
                 for output in cell.outputs

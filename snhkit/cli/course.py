@@ -23,7 +23,7 @@ __all__ = ["course", "story"]
 @click.option(
     "--without-solutions",
     is_flag=True,
-    help="Write the folder for students only, not those for teachers and nbgrader.",
+    help="Write the folder for students only, not those for teachers and graders.",
 )
 @click.option("--slides", is_flag=True, help="Write slides too; runs every lecture (minutes).")
 @click.option(
@@ -37,8 +37,9 @@ def course(out, without_solutions, slides, chosen) -> None:
 
     The folder "students" has notebooks with empty exercises, and quizzes without answers. The
     folder "teachers" has notebooks with solutions, and quizzes with answers. The folder "nbgrader"
-    is a course for nbgrader, with one assignment for each lecture. The folder "slides" has one HTML
-    page for each lecture, which can be shown without a network.
+    is a course for nbgrader, with one assignment for each lecture, and "otter" has the same
+    assignments for otter-grader. The folder "slides" has one HTML page for each lecture, which can
+    be shown without a network.
     """
     from snhkit.teaching import copies
 
@@ -52,6 +53,7 @@ def course(out, without_solutions, slides, chosen) -> None:
             _write(out / "teachers" / path.name, copies.with_solutions(lecture))
             assignment = out / "nbgrader" / "source" / path.stem / path.name
             _write(assignment, copies.for_nbgrader(lecture))
+            _write(out / "otter" / path.name, copies.for_otter(lecture))
     if not without_solutions:
         _write_text(out / "nbgrader" / "nbgrader_config.py", copies.NBGRADER_CONFIG)
     stems = {path.stem for path in notebooks}

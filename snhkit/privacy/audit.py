@@ -202,7 +202,7 @@ def projected(
     if runs < 4:
         raise InputError(f"audit: runs must be at least 4, not {runs}.")
     seen = [[], []]
-    for _ in trange(runs, desc="audited_epsilon", unit="run", leave=False, disable=None):
+    for _ in trange(runs, desc="audited_epsilon", unit="run", leave=False, disable=None, delay=2):
         for outputs, given in zip(seen, (one, other), strict=True):
             outputs.append(np.ravel(np.asarray(mechanism(given), float)))
     a, b = (np.array(outputs) for outputs in seen)

@@ -8,6 +8,7 @@ from typing import Any
 __all__ = [
     "NBGRADER_CONFIG",
     "for_nbgrader",
+    "for_otter",
     "lectures",
     "quizzes",
     "tagged",
@@ -133,6 +134,49 @@ def for_nbgrader(notebook: dict[str, Any]) -> dict[str, Any]:
     return marked
 
 
+_OTTER_CONFIG = """\
+# ASSIGNMENT CONFIG
+generate: true
+export_cell: false
+solutions_pdf: false
+template_pdf: false
+"""
+
+
+def for_otter(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Return the master notebook of an otter-grader assignment: each check is a question's test.
+
+    Solutions of exercises without a cell are left out.
+    """
+    solved = {cell["id"]: _text(cell) for cell in with_solutions(notebook)["cells"]}
+    marked = without_solutions(notebook)
+    cells = [_raw_cell("otter-config", _OTTER_CONFIG)]
+    for cell in marked["cells"]:
+        name = cell["id"]
+        if tagged(cell, "exercise"):
+            question = name.removeprefix("ex-").replace("-", "_")
+            stub = f'""" # BEGIN PROMPT\n{_text(cell)}\n""" # END PROMPT'
+            code = f"# BEGIN SOLUTION NO PROMPT\n{solved[name]}\n# END SOLUTION\n{stub}"
+            head = f"# BEGIN QUESTION\nname: q{question}\npoints: 1"
+            cells += [
+                _raw_cell(f"{name}-question", head),
+                _raw_cell(f"{name}-solution", "# BEGIN SOLUTION"),
+                {**cell, "source": code},
+                _raw_cell(f"{name}-solved", "# END SOLUTION"),
+            ]
+        elif tagged(cell, "check"):
+            cells += [
+                _raw_cell(f"{name}-tests", "# BEGIN TESTS"),
+                _code_cell(f"{name}-test", f"assert {_text(cell)}"),
+                _raw_cell(f"{name}-tested", "# END TESTS"),
+                _raw_cell(f"{name}-end", "# END QUESTION"),
+                cell,
+            ]
+        else:
+            cells.append(cell)
+    return {**marked, "cells": cells}
+
+
 def unfolded(text: str) -> str:
     """Return a Markdown text without its folded parts (HTML ``details`` elements)."""
     return _FOLDED.sub("\n\n", text)
@@ -159,6 +203,10 @@ def _empty_cell_before(cells: list[dict[str, Any]]) -> dict[str, Any] | None:
     """Return the exercise's code cell before the last cell, past a check; None if there is none."""
     before = [cell for cell in cells[-3:-1] if not tagged(cell, "check")]
     return before[-1] if before and tagged(before[-1], "exercise") else None
+
+
+def _raw_cell(name: str, source: str) -> dict[str, Any]:
+    return {"cell_type": "raw", "metadata": {}, "id": name[:64], "source": source}
 
 
 def _code_cell(name: str, source: str) -> dict[str, Any]:

@@ -14,28 +14,26 @@ from snhkit.experiment import compare
 from snhkit.geometry import Points, RangeQueries, Region
 from snhkit.methods import METHODS
 from snhkit.teaching.betting import WITH, chance_to_win, surest
-from snhkit.teaching.judges import Verdict, as_numbers, choice, number, numbers, unanswered
+from snhkit.teaching.judges import (
+    Verdict,
+    as_numbers,
+    choice,
+    function,
+    number,
+    numbers,
+    refused_function,
+    unanswered,
+)
 from snhkit.teaching.suspects import FAULTS
 
 __all__ = ["JUDGES"]
 
 
 def _bet(answer: Any, epsilon: float) -> Verdict:
-    missing = Verdict(None, "The function must return True or False for a count such as 18.")
-    if unanswered(answer):
-        return missing
-    bet: Callable[[int], bool] = answer
-    if not callable(bet):
-        return Verdict(False, f"{answer!r} is not a function.", "Keep the line `def bet(count):`.")
+    if (refused := refused_function(answer, WITH)) is not None:
+        return refused
     try:
-        first = bet(WITH)
-    except Exception as error:  # whatever a student's function raises
-        said = f"bet({WITH}) raises {type(error).__name__}: {error}."
-        return Verdict(False, said, "The function gets one number, the released count.")
-    if unanswered(first):
-        return missing
-    try:
-        won, best = chance_to_win(bet, epsilon), surest(epsilon)
+        won, best = chance_to_win(answer, epsilon), surest(epsilon)
     except Exception as error:  # for some other count
         said = f"bet raises {type(error).__name__} for some counts: {error}."
         return Verdict(False, said, "It must return True or False for every whole number.")
@@ -65,18 +63,31 @@ _EPSILON, _LEAST, _MOST = 0.2, 1_000, 200_000
 
 
 def _noise_of_a_box(answer: Any) -> Verdict:
-    one = 2**0.5 / 0.2
-    return number(
+    return function(
         answer,
-        5 * one,
-        "25 variances of 2/ε² add up to 1,250, and the root of that is 35 records.",
-        "Each of the 25 cells has the variance 2/ε². Add up the variances, then take the root.",
-        slips={
-            one: "That is the noise of one cell; 25 cells lie in the box.",
-            25 * one: "Standard deviations do not add up, but variances do.",
-            1_250: "That is the variance. The standard error is its root.",
-            25: "Each cell has the standard deviation √2/ε, not 1/ε.",
-        },
+        lambda side_m, cell_m, epsilon: 2**0.5 / epsilon * side_m / cell_m,
+        [(500, 100, 0.2), (500, 25, 0.2), (100, 100, 1), (600, 50, 0.1)],
+        "25 variances of 2/ε² add up to 1,250 at ε = 0.2, and the root of that is 35 records.",
+        "Each cell has the variance 2/ε². Add up the variances, then take the root.",
+        within=0.02,
+        slips=[
+            (
+                lambda side, cell, e: 2**0.5 / e,
+                "That is the noise of one cell. How many cells lie in the box?",
+            ),
+            (
+                lambda side, cell, e: 2**0.5 / e * (side / cell) ** 2,
+                "Standard deviations do not add up, but variances do.",
+            ),
+            (
+                lambda side, cell, e: 2 / e**2 * (side / cell) ** 2,
+                "That is the variance. The standard error is its root.",
+            ),
+            (
+                lambda side, cell, e: side / cell / e,
+                "Each cell has the standard deviation √2/ε, not 1/ε.",
+            ),
+        ],
     )
 
 
@@ -212,25 +223,73 @@ def _neighbour(answer: Any, counts: Any) -> Verdict:
     )
 
 
+_STREET = [3, 0, 7, 1, 4, 0, 12, 2, 5, 5, 0, 9, 4, 0, 6, 1, 1, 8, 0, 3] * 2
+
+
+def _server(first: int, last: int) -> int | None:
+    """Return the homes from one plot to another, or None if the box is small."""
+    return sum(_STREET[max(first, 0) : last + 1]) if last - first >= 9 else None
+
+
+def _from_nearest(counts: NDArray, sizes_m: NDArray, side_m: float, power: int = 2) -> float:
+    nearest = np.abs(sizes_m - side_m).argmin()
+    return counts[nearest] * (side_m / sizes_m[nearest]) ** power
+
+
+def _capped(answer: Any) -> Verdict:
+    for users, most in (
+        (["ada", "bo", "ada", "ada"], 1),
+        (["eve"] * 6 + ["ada"] * 2, 4),
+        (["bo"], 3),
+    ):
+        if (refused := refused_function(answer, users, most)) is not None:
+            return refused
+        call = f"rows_kept({users}, {most})"
+        try:
+            rows = [range(len(users))[row] for row in answer(users, most)]
+        except (TypeError, IndexError):
+            return Verdict(False, f"{call} must return a list of positions in users.")
+        if len(set(rows)) < len(rows):
+            return Verdict(False, f"{call} is {rows}, which has a row twice.")
+        for user in dict.fromkeys(users):
+            found = sum(users[row] == user for row in rows)
+            if found > most:
+                return Verdict(False, f"{call} keeps {found} rows of {user}, more than {most}.")
+            if found < min(most, users.count(user)):
+                return Verdict(False, f"{call} keeps {found} rows of {user}; more are allowed.")
+    return Verdict(True, "No person has more rows than allowed, and no row is dropped needlessly.")
+
+
+def _costs(maps: list[tuple[int, float]]) -> tuple[float, float]:
+    days = {day for day, _ in maps}
+    return max(sum(e for d, e in maps if d == day) for day in days), sum(e for _, e in maps)
+
+
 JUDGES: dict[str, Callable[..., Verdict]] = {
     # 0. Before privacy
-    "00-left-over": lambda answer: number(
+    "00-left-over": lambda answer: function(
         answer,
-        1_500_000 / 50**4,
-        "0.24 others are left on average, and nobody else in 79 % of cases.",
-        "Each clue leaves one in 50 of the other people who are still possible.",
-        slips={
-            1_500_000 / 200: "Four clues do not leave one in 200: each clue divides by 50 again.",
-            30_000: "That is what one clue leaves.",
-            1.24: "1.24 counts the person herself, too. How many others are left?",
-        },
+        lambda people, one_in, clues: people / one_in**clues,
+        [(1_500_000, 50, 4), (20_000, 10, 2), (7, 3, 0)],
+        "Of 1.5 million, 0.24 others are left on average, and nobody else in 79 % of cases.",
+        "Each clue leaves one in one_in of the other people who are still possible.",
+        slips=[
+            (
+                lambda people, one_in, k: people / max(one_in * k, 1),
+                "That adds clues up, but each clue divides by one_in again.",
+            ),
+            (
+                lambda people, one_in, k: people / one_in**k + 1,
+                "That counts the person herself, too. How many others are left?",
+            ),
+        ],
     ),
-    "00-difference": lambda answer: numbers(
+    "00-difference": lambda answer: function(
         answer,
-        [4, 0],
-        ["plot 10", "plot 11"],
-        "131 - 127 = 4 homes are in plot 10. Both plots have 4 together, so plot 11 has none.",
-        ["The two boxes differ by plot 10 alone.", "Plots 10 and 11 hold 4 together."],
+        lambda plot, server: _STREET[plot],
+        [(plot, _server) for plot in (12, 0, 3, 31, 39)],
+        "Two boxes that differ by one plot reveal it, and the server refuses neither of them.",
+        "Which two boxes of ten plots or more differ by this plot alone?",
         within=1e-9,
     ),
     "00-hidden": lambda answer: numbers(
@@ -263,17 +322,23 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
         slips={12: "The whole budget of 3 would allow that. Part of it has been spent."},
     ),
     # 2. Privacy by hand
-    "02-largest-epsilon": lambda answer: number(
+    "02-largest-epsilon": lambda answer: function(
         answer,
-        np.log(1.5),
-        "The odds may grow from 1 to 0.6 / 0.4 = 1.5, and ln 1.5 is 0.405.",
+        lambda sure: np.log(sure / (1 - sure)),
+        [(0.6,), (0.75,), (0.99,), (0.5,)],
+        "For 60 % the odds may grow from 1 to 0.6 / 0.4 = 1.5, and ln 1.5 is 0.405.",
         "The odds of 60 % are 0.6 / 0.4. Which ε makes e^ε that large?",
-        slips={
-            1.5: "1.5 is how much the odds may grow. ε is the logarithm of that.",
-            np.log(0.6): "The chance is not the odds: turn 60 % into odds first.",
-            -np.log(0.6): "The chance is not the odds: turn 60 % into odds first.",
-            np.log10(1.5): "That is the logarithm to base 10; the definition has e.",
-        },
+        slips=[
+            (
+                lambda sure: sure / (1 - sure),
+                "That is how much the odds may grow. ε is the logarithm of that.",
+            ),
+            (np.log, "The probability is not the odds: turn 60 % into odds first."),
+            (
+                lambda sure: np.log10(sure / (1 - sure)),
+                "That is the logarithm to base 10; the definition has e.",
+            ),
+        ],
     ),
     "02-sensitivity": lambda answer: numbers(
         answer,
@@ -286,14 +351,21 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
         ],
     ),
     "02-bet": _bet,
-    "02-answers": lambda answer: numbers(
+    "02-answers": lambda answer: function(
         answer,
-        [800, 80],
-        ["how many answers", "their total ε"],
-        "The variance of the mean is 199.8 / k, or 1/4 at k ≈ 800 answers, whose ε add up to 80.",
-        [
-            "The variance of a mean of k answers is that of one, divided by k. It should be 1/4.",
-            "Each answer costs 0.1, and costs add up.",
+        lambda epsilon, error: (2 / (epsilon * error) ** 2, 2 / epsilon / error**2),
+        [(0.1, 0.5), (0.05, 0.5), (0.1, 2.0)],
+        "At ε = 0.1, half a record needs about 800 answers, whose ε add up to 80.",
+        "The variance of the mean of k answers is that of one, divided by k. Costs add up.",
+        within=0.02,
+        slips=[
+            (
+                lambda epsilon, error: (
+                    2 / (epsilon * error) ** 2,
+                    epsilon,
+                ),
+                "The second number is the ε of all answers together.",
+            ),
         ],
     ),
     # 3. Why grids fail
@@ -301,16 +373,20 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
     "03-one-cell-wins": _one_cell_wins,
     # 4. Inside SNH
     "04-by-hand": _by_hand,
-    "04-one-network": lambda answer: numbers(
+    "04-one-network": lambda answer: function(
         answer,
-        [62.5, (70 / 62.5) ** 2],
-        ["the size", "the factor"],
-        "The only network is for the middle of 25 to 100 m, and a count grows with the area.",
+        _from_nearest,
         [
-            "One network is trained for the middle of 25 to 100 m.",
-            "The factor is a quotient of areas, (70 / size)².",
+            (np.array([8.0, 12.0, 30.0]), np.array([37.5, 62.5, 87.5]), 70.0),
+            (np.array([8.0, 12.0, 30.0]), np.array([37.5, 62.5, 87.5]), 25.0),
+            (np.array([12.0]), np.array([62.5]), 25.0),
         ],
-        within=0.01,
+        "The nearest size answers, and a count grows with the area.",
+        "Find the position of the nearest size, then multiply its count by (side_m / size)².",
+        slips=[
+            (lambda *given: _from_nearest(*given, power=1), "A count grows with the area."),
+            (lambda *given: _from_nearest(*given, power=-2), "The factor is inverted."),
+        ],
     ),
     "04-fresh-grids": lambda answer: number(
         answer,
@@ -334,15 +410,22 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
             1.6: "There are eight draws, but also three widths.",
         },
     ),
-    "05-scaled": lambda answer, epsilon, private, public: number(
+    "05-scaled": lambda answer: function(
         answer,
-        epsilon * private / public,
-        f"n·ε is {epsilon * private:,.0f} for both cities.",
+        lambda epsilon, private, public: epsilon * private / public,
+        [(0.2, 40_000, 8_000), (1, 5_000, 20_000)],
+        "n·ε is the same for both cities.",
         "n·ε must be the same for both cities.",
-        slips={
-            epsilon * public / private: "The quotient is inverted: fewer records need a larger ε.",
-            epsilon: "With the same ε, noise dominates the smaller city, which needs wider cells.",
-        },
+        slips=[
+            (
+                lambda e, private, public: e * public / private,
+                "The quotient is inverted: fewer records need a larger ε.",
+            ),
+            (
+                lambda e, *n: e,
+                "With the same ε, noise dominates the smaller city, which needs wider cells.",
+            ),
+        ],
     ),
     # 6. Your own data
     "06-exponents": lambda answer: numbers(
@@ -355,45 +438,53 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
             'With unit="user", the noise is max_per_user times as large, so ε protects all trips.',
         ],
     ),
-    "06-average": lambda answer: numbers(
+    "06-average": lambda answer: function(
         answer,
-        [2**-0.5, 0.5],
-        ["averaged", "one grid"],
-        "A mean of two grids has half the variance; one grid at 2 ε has half the standard error.",
-        [
-            "The variance of the mean of two counts is half of one variance; take the root.",
-            "The standard error of the noise is in proportion to 1/ε.",
+        lambda grids: (grids**-0.5, 1 / grids),
+        [(2,), (4,), (1,), (10,)],
+        "A mean of k grids has 1/√k of the noise; one grid with all of their ε has 1/k.",
+        "Averaging divides variances by k. The standard error of one grid is in proportion to 1/ε.",
+        within=0.02,
+        slips=[
+            (
+                lambda k: (
+                    1 / k,
+                    1 / k,
+                ),
+                "Averaging divides the variance by k; the error bar is its root.",
+            ),
         ],
     ),
-    "06-people": lambda answer: number(
-        answer,
-        1,
-        "One trip of each person is kept, so each person is counted once.",
-        "A count of trips is a count of people if each person has one trip.",
-        within=1e-9,
-    ),
+    "06-people": _capped,
     # 7. Reproduce the paper
-    "07-relative": lambda answer: number(
+    "07-relative": lambda answer: function(
         answer,
-        0.35,
-        "The error of 7 is divided by 0.1 % of n, which is 20, since the truth is below that.",
-        "What is 0.1 % of 20,000, and is the truth below it?",
-        slips={
-            7 / 3: "The truth is below 0.1 % of n, so 0.1 % of n is the divisor.",
-            7: "That is the absolute error.",
-            0.7: "Divide by the truth or by 0.1 % of n (the larger), not by the answer.",
-        },
+        lambda answer, truth, n: abs(answer - truth) / max(truth, 0.001 * n),
+        [(10, 3, 20_000), (90, 100, 20_000), (0, 0, 1_000), (-5, 0, 5_000)],
+        "10 instead of 3 is off by 7, divided by 20 (0.1 % of n), since the truth is below that.",
+        "What is 0.1 % of n, and is the truth below it?",
+        slips=[
+            (lambda answer, truth, n: abs(answer - truth), "That is the absolute error."),
+            (
+                lambda a, t, n: abs(a - t) / max(a, 0.001 * n),
+                "Divide by the truth or by 0.1 % of n (the larger), not by the answer.",
+            ),
+        ],
     ),
-    "07-luck": lambda answer: number(
+    "07-luck": lambda answer: function(
         answer,
-        0.04,
+        lambda methods, runs: methods ** (1.0 - runs),
+        [(5, 3), (2, 1), (4, 2)],
         "5 · (1/5)³ = 1/25: if all are equally good, one figure in 25 has one winner throughout.",
-        "A given method wins at one ε with probability 1/5. With what probability does it win at "
-        "all three? And any of the five?",
-        slips={
-            0.008: "That is the probability for one given method. It could be any of the five.",
-            0.2: "That is the probability of winning at one ε.",
-        },
+        "A given method wins one run with probability 1/methods. With what probability does it win "
+        "all runs? And any of the methods?",
+        slips=[
+            (
+                lambda m, runs: m ** -float(runs),
+                "That is the probability for one given method. It could be any of them.",
+            ),
+            (lambda methods, runs: 1 / methods, "That is the probability of winning one run."),
+        ],
     ),
     # 8. Scale out
     "08-memory": lambda answer: number(
@@ -424,36 +515,69 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
         slips={16: "That is the factor of the variance."},
     ),
     # 9. Auditing
-    "09-bound": lambda answer: number(
+    "09-bound": lambda answer: function(
         answer,
-        np.log(0.6 / 0.2),
-        "ln 3 = 1.1 is the least ε that allows such a quotient.",
-        "The definition bounds the quotient of the two probabilities by e^ε.",
-        slips={
-            3: "3 is the quotient. ε is its logarithm.",
-            0.4: "That is the difference of the probabilities. The definition has their quotient.",
-        },
+        lambda p, q: np.abs(np.log([p / q, (1 - p) / (1 - q)])).max(),
+        [(0.6, 0.2), (0.2, 0.6), (0.9, 0.7), (0.5, 0.5)],
+        "ln 3 = 1.1 is the least ε for 60 % and 20 %.",
+        "The definition bounds the quotient by e^ε, for both orders of the files and every set.",
+        slips=[
+            (lambda p, q: p / q, "That is a quotient. ε is its logarithm."),
+            (
+                lambda p, q: abs(p - q),
+                "The definition has the quotient of the probabilities, not their difference.",
+            ),
+            (
+                lambda p, q: np.log(p / q),
+                "Either file can be the first in the definition, so take the larger quotient.",
+            ),
+            (
+                lambda p, q: abs(np.log(p / q)),
+                "All other answers are a set as well, with probabilities 1 - p and 1 - q.",
+            ),
+        ],
     ),
     "09-guilty": _guilty,
     "09-neighbour": _neighbour,
     # 10. People over time
     "10-free": _free,
-    "10-week": lambda answer: numbers(
+    "10-week": lambda answer: function(
         answer,
-        [0.2, 1.4],
-        ["one day of a person", "all seven days of a person"],
-        "A day of a person is in one release. The person is in seven, whose epsilons add up.",
+        _costs,
         [
-            "A day of a person is in only one of the seven releases.",
-            "The person is in all seven releases.",
+            ([(day, 0.25) for day in range(7)],),
+            ([(1, 0.5), (2, 0.25), (1, 0.25)],),
+            ([(6, 1.0), (3, 0.5), (6, 0.5), (3, 0.25)],),
+        ],
+        "Costs of one day add up. Another day's records are others, but the person is the same.",
+        "Add up the ε of each day; the records of a day are in no other day's maps. A person is in "
+        "all of them.",
+        slips=[
+            (
+                lambda maps: (
+                    max(e for _, e in maps),
+                    sum(e for _, e in maps),
+                ),
+                "A day may have several maps, whose ε add up.",
+            ),
         ],
     ),
-    "10-share": lambda answer: numbers(
+    "10-share": lambda answer: function(
         answer,
-        [1 / 365, 365 * 2**0.5],
-        ["ε a day", "noise"],
-        "ε is 1/365 a day, so the noise of each count has a standard deviation of about 516.",
-        ["The days add up to 1.", "The standard deviation is √2/ε, with the ε of one day."],
+        lambda epsilon, days: (epsilon / days, 2**0.5 * days / epsilon),
+        [(1, 365), (2, 7), (0.5, 30)],
+        "For a year at ε = 1 it is 1/365 a day, so the noise of each count is about 516.",
+        "The days add up to ε. The standard deviation is √2/ε, with the ε of one day.",
+        within=0.02,
+        slips=[
+            (
+                lambda epsilon, days: (
+                    epsilon / days,
+                    2**0.5 / epsilon,
+                ),
+                "That is the noise for the whole ε. A map has the ε of one day.",
+            ),
+        ],
     ),
     "10-total": lambda answer: number(
         answer,
@@ -480,12 +604,18 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
             1: "The owner adds noise once. Without an owner, every person adds noise.",
         },
     ),
-    "11-apart": lambda answer: number(
+    "11-apart": lambda answer: function(
         answer,
-        np.exp(3),
+        lambda km, epsilon_per_km: np.exp(km * epsilon_per_km),
+        [(3, 1), (0.5, 2), (0, 1)],
         "The factor for 3 km, at an ε of 1 per km, is e³ ≈ 20.",
         "The factor is e to the distance in km times ε per km.",
-        slips={3: "That is the exponent. The factor is e to this exponent."},
+        slips=[
+            (
+                lambda km, epsilon: km * epsilon,
+                "That is the exponent. The factor is e to this exponent.",
+            ),
+        ],
     ),
     "11-council": lambda answer: choice(
         answer,

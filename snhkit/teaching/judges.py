@@ -1,14 +1,23 @@
-"""Verdicts on answers to exercises: on numbers, lists of numbers, and choices."""
+"""Verdicts on answers to exercises: on numbers, lists of numbers, choices, and functions."""
 
 import html
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Verdict", "as_numbers", "choice", "number", "numbers", "unanswered"]
+__all__ = [
+    "Verdict",
+    "as_numbers",
+    "choice",
+    "function",
+    "number",
+    "numbers",
+    "refused_function",
+    "unanswered",
+]
 
 _SIGNS = {True: "✓ Right.", False: "✗ Not yet.", None: "… Nothing to check yet."}
 
@@ -133,5 +142,66 @@ def choice(answer: Any, wanted: str, why: str, wrong: Mapping[str, str]) -> Verd
     return Verdict(False, f"{answer!r} is not one of the choices.", f"Give one of {known}.")
 
 
-def _near(given: ArrayLike, wanted: float, within: float) -> bool:
-    return bool(np.isclose(given, wanted, rtol=within, atol=within if wanted == 0 else 1e-12))
+def refused_function(answer: Any, *args: Any) -> Verdict | None:
+    """Return a verdict if an answer is no function, or raises or returns dots; otherwise None."""
+    if unanswered(answer):
+        return _NOTHING
+    if not callable(answer):
+        hint = "Keep the line that begins with def."
+        return Verdict(False, f"{answer!r} is not a function.", hint)
+    try:
+        result = answer(*args)
+    except Exception as error:  # whatever a student's function raises
+        told = f"{_call(answer, args)} raises {type(error).__name__}: {error}."
+        return Verdict(False, told, "Keep the parameters of the def line, and their order.")
+    if result is None:
+        return Verdict(False, f"{_call(answer, args)} returns None.", "It must return a result.")
+    return _NOTHING if unanswered(result) else None
+
+
+def function(
+    answer: Any,
+    wanted: Callable[..., Any],
+    inputs: Sequence[tuple[Any, ...]],
+    why: str,
+    hint: str,
+    *,
+    within: float = 1e-6,
+    slips: Sequence[tuple[Callable[..., Any], str]] = (),
+) -> Verdict:
+    """Return the verdict on a function of numbers, by its results for inputs that are not shown.
+
+    ``slips`` has pairs of a wrong function and the text that explains it.
+    """
+    results, wrong = [], None
+    for args in inputs:
+        if (refused := refused_function(answer, *args)) is not None:
+            return refused
+        right = np.asarray(wanted(*args), float)
+        given = as_numbers(answer(*args), right.shape)
+        if isinstance(given, Verdict):
+            return Verdict(False, f"{_call(answer, args)}: {given.says}", hint)
+        results.append(given)
+        if wrong is None and not _near(given, right, within):
+            wrong = f"{_call(answer, args)} is {_shown(given)}, but should be {_shown(right)}."
+    if wrong is None:
+        return Verdict(True, why)
+    for slip, mistake in slips:
+        pairs = zip(results, inputs, strict=True)
+        if all(_near(given, slip(*args), within) for given, args in pairs):
+            return Verdict(False, f"{wrong} {mistake}")
+    return Verdict(False, wrong, hint)
+
+
+def _call(answer: Any, args: tuple[Any, ...]) -> str:
+    shown = ", ".join("..." if callable(arg) else repr(arg) for arg in args)
+    return f"{getattr(answer, '__name__', 'the function')}({shown})"
+
+
+def _shown(numbers: NDArray) -> str:
+    return ", ".join(f"{number:.4g}" for number in np.ravel(numbers))
+
+
+def _near(given: ArrayLike, wanted: ArrayLike, within: float) -> bool:
+    atol = np.where(np.equal(wanted, 0), within, 1e-12)
+    return bool(np.isclose(given, wanted, rtol=within, atol=atol).all())

@@ -1,50 +1,112 @@
 """The door to the exercises, in a class and under nbgrader."""
 
+import json
 import random
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from snhkit import privacy
 from snhkit.errors import InputError
 from snhkit.geometry import RangeQueries, Region
-from snhkit.teaching import Verdict, check, claim, exercise_names
+from snhkit.teaching import Verdict, check, claim, exercise_names, with_solutions
+from snhkit.teaching.copies import lectures, tagged
 
 CITY = Region.around(lat=43.04, lon=-87.91, side_m=300)
 FACTS = {
     "01-builds-left": {"left": Fraction(3, 4)},
     "02-bet": {"epsilon": 1},
-    "03-one-cell-wins": {"city": CITY},
+    "03-one-cell-wins": {"city": Region.around(lat=43.04, lon=-87.91, side_m=3_000)},
     "04-by-hand": {
-        "noisy": np.ones((3, 3)),
+        "noisy": np.full((3, 3), 100.0),
         "cell_m": 100.0,
-        "box": RangeQueries.squares(CITY, [[150, 150]], 100),
+        "box": RangeQueries.squares(CITY, [[150, 150]], 150),
     },
-    "05-scaled": {"epsilon": 0.2, "private": 10_000, "public": 1_000},
     "09-neighbour": {"counts": np.eye(5, dtype=int)},
 }
 """Facts of a notebook, for the exercises whose judges need any."""
 
 RIGHT = {
-    "00-left-over": 1_500_000 / 50**4,
-    "00-difference": [4, 0],
-    "00-hidden": [3, 1],
+    "00-left-over": lambda people, one_in, clues: people / one_in**clues,
+    "00-difference": lambda k, server: server(k - 20, k) - server(k - 20, k - 1),
+    "00-hidden": (3, 1),
     "00-kerckhoffs": False,
-    "02-answers": [800, 80],
+    "01-builds-left": 3,
+    "01-not-in-the-bar": "Uniformity",
+    "02-answers": lambda epsilon, error: [2 / (epsilon * error) ** 2, 2 / (epsilon * error**2)],
     "02-bet": lambda count: count > 17,
-    "04-fresh-grids": 0.8,
-    "06-people": 1,
+    "02-largest-epsilon": lambda sure: -np.log(1 / sure - 1),
+    "02-sensitivity": np.array([1, 2]),
+    "03-noise-of-a-box": lambda side, cell, e: np.sqrt(2) * side / cell / e,
+    "03-one-cell-wins": np.stack(np.meshgrid(*2 * [np.arange(10, 3_000, 20)]), -1).reshape(-1, 2),
+    "04-by-hand": 225.0,
+    "04-fresh-grids": "0.8",
+    "04-one-network": lambda counts, sizes, side: min(
+        (abs(size - side), count * side**2 / size**2)
+        for count, size in zip(counts, sizes, strict=True)
+    )[1],
+    "05-bill": 4.8,
+    "05-scaled": lambda epsilon, private, public: np.array([epsilon * private / public]),
+    "06-average": lambda grids: np.array([grids**-0.5, 1 / grids]),
+    "06-exponents": [40, 1],
+    "06-people": lambda users, most: np.array(
+        [k for k, user in enumerate(users) if users[:k].count(user) < most]
+    ),
+    "07-luck": lambda methods, runs: methods / methods**runs,
+    "07-relative": lambda answer, truth, n: np.abs(answer - truth) / np.maximum(truth, n / 1_000),
+    "08-machines": np.float64(4),
+    "08-memory": np.array([24]),
+    "08-relative": 0.01,
+    "09-bound": lambda p, q: max(abs(np.log(p) - np.log(q)), abs(np.log(1 - p) - np.log(1 - q))),
     "09-guilty": "B, C, E",
     "09-neighbour": (0, 1),
     "10-free": ("kinds", "again"),
+    "10-share": lambda epsilon, days: (epsilon / days, 1.414 * days / epsilon),
     "10-total": 365**0.5,
+    "10-week": lambda maps: (
+        max(sum(e for d, e in maps if d == day) for day, _ in maps),
+        sum(e for _, e in maps),
+    ),
+    "11-apart": lambda km, epsilon: np.e ** (km * epsilon),
     "11-council": "c",
-}
+    "11-delta": True,
+    "11-local-noise": 100,
+}  # in the types that students write
 SLIPS = [
-    ("00-left-over", 1.24, "the person herself"),
+    ("00-left-over", lambda people, one_in, k: people / one_in**k + 1, "the person herself"),
+    ("00-left-over", lambda people, one_in, k: people * one_in**-k / 2, "but should be 0.24"),
+    ("00-left-over", 0.24, "not a function"),
+    ("00-difference", lambda plot, server: server(plot, plot), "(12, ...) returns None"),
+    ("00-difference", lambda plot, server: server(plot), "TypeError"),
+    ("00-hidden", [3, 4], "Off: the second"),
     ("00-kerckhoffs", True, "What is secret then"),
-    ("02-answers", [800, 800], "their total"),
+    ("01-builds-left", 12, "whole budget"),
+    ("01-not-in-the-bar", "noise", "does contain the noise"),
+    ("02-answers", lambda epsilon, error: (2 / (epsilon * error) ** 2, epsilon), "all answers"),
+    ("02-largest-epsilon", lambda sure: sure / (1 - sure), "the logarithm of that"),
+    ("02-largest-epsilon", lambda sure: np.log(1.5), "(0.75) is 0.4055"),
+    ("02-sensitivity", [1, 1], "moved"),
+    ("03-noise-of-a-box", lambda side, cell, e: 2**0.5 / e, "noise of one cell"),
+    ("03-one-cell-wins", np.zeros((5, 2)), "There are 5 records"),
+    ("04-by-hand", 900, "as a whole cell"),
     ("04-fresh-grids", 1.6, "replacing a record"),
+    ("04-one-network", lambda counts, sizes, side: counts[0], "but should be"),
+    ("05-bill", 1.6, "three widths"),
+    ("05-scaled", lambda e, private, public: e * public / private, "inverted"),
+    ("06-average", lambda k: (1 / k, 1 / k), "the error bar is its root"),
+    ("06-exponents", [40, 10], "by user"),
+    ("06-people", lambda users, most: list(range(len(users))), "keeps 3 rows of ada"),
+    ("06-people", lambda users, most: [], "keeps 0 rows of ada; more are allowed"),
+    ("06-people", lambda users, most: [0, 0], "a row twice"),
+    ("06-people", lambda users, most: users, "a list of positions"),
+    ("07-luck", lambda methods, runs: methods**-runs, "any of them"),
+    ("07-relative", lambda answer, truth, n: abs(answer - truth), "absolute error"),
+    ("08-machines", 16, "variance"),
+    ("08-memory", 8, "one number per record"),
+    ("08-relative", 0.1, "No root"),
+    ("09-bound", lambda p, q: np.log(p / q), "Either file"),
+    ("09-bound", lambda p, q: abs(np.log(p / q)), "All other answers"),
     ("09-guilty", 5, "a set of letters"),
     ("09-guilty", "A, B", "A is ε-private"),
     ("09-guilty", "B, Q", "'Q'"),
@@ -55,11 +117,18 @@ SLIPS = [
     ("10-free", ["daily", "again"], "every day"),
     ("10-free", ["kinds", "unbounded"], "Of how many days"),
     ("10-free", ["kinds", "different"], "different numbers"),
+    ("10-share", lambda epsilon, days: (epsilon / days, 2**0.5 / epsilon), "the ε of one day"),
+    ("10-total", 365, "variances"),
+    ("10-week", lambda maps: (max(e for _, e in maps), sum(e for _, e in maps)), "several maps"),
+    ("11-apart", lambda km, epsilon: km * epsilon, "the exponent"),
+    ("11-council", "A", "absolutely safe"),
+    ("11-delta", 1e-5, "for one record"),
+    ("11-local-noise", 10_000, "variances"),
 ]
 ABSURD = [
     ..., None, True, "", "Ω", "B, C, E", 5, -1e300, float("nan"), 1j, b"x", [], {}, [[]], [1, "b"],
     ("a", "b"), {"A", 3}, [...], np.zeros((2, 3)), np.array(["x"]), object(), len,
-    lambda count: "no",
+    lambda count: "no", lambda *args: None, lambda *args: [1, 2, 3], lambda *args: {}[1],
 ]  # fmt: skip
 
 
@@ -94,6 +163,7 @@ def test_a_verdict_shows_text_not_markup():
     ("bet", "says"),
     [
         (True, "not a function"),
+        (lambda count: ..., "Nothing to check"),
         (lambda count: True, "no more than a coin would"),
         (lambda count: count < 18, "opposite"),
         (lambda a, b: True, "raises TypeError"),
@@ -118,11 +188,37 @@ def test_a_right_answer_is_accepted_as_students_write_it(exercise):
     assert check(exercise, RIGHT[exercise], **FACTS.get(exercise, {}))
 
 
+@pytest.mark.parametrize("path", lectures(), ids=lambda path: path.stem)
+def test_functions_in_solutions_are_right(path):
+    cells = with_solutions(json.loads(path.read_text(encoding="utf-8")))["cells"]
+    for cell in cells:
+        source = "".join(cell["source"])
+        if tagged(cell, "exercise") and source.startswith("def "):
+            names = {"np": np, "privacy": privacy}
+            exec(source.partition("\n\n\n")[0], names)  # the rest uses names of the lecture
+            name = cell["id"].removeprefix("ex-")
+            written = names[source[4 : source.index("(")]]
+            assert check(name, written, **FACTS.get(name, {})), name
+
+
 @pytest.mark.parametrize(("exercise", "answer", "says"), SLIPS)
 def test_a_common_slip_is_explained(exercise, answer, says):
     verdict = check(exercise, answer, **FACTS.get(exercise, {}))
     assert not verdict
     assert says in repr(verdict)
+
+
+@pytest.mark.parametrize("exercise", exercise_names())
+def test_random_answers_are_not_right(exercise):
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        one, two = rng.uniform(5, 15), rng.uniform(5, 15, 2)
+        for answer in (one, two, lambda *args: rng.normal(3, 9), lambda *args: rng.normal(3, 9, 2)):
+            assert not check(exercise, answer, **FACTS.get(exercise, {}))
+
+
+def test_a_right_and_a_wrong_answer_of_every_exercise_are_tried():
+    assert set(RIGHT) == {name for name, _, _ in SLIPS} | {"02-bet"} == set(exercise_names())
 
 
 def test_a_bet_by_coin_tosses_is_not_accepted():

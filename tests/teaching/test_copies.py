@@ -1,9 +1,11 @@
 """Notebooks with their solutions at their place, and without any."""
 
 import json
+import os
 import re
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +14,7 @@ from click.testing import CliRunner
 
 from snhkit.cli.course import course as course_command
 from snhkit.teaching import with_solutions, without_solutions
-from snhkit.teaching.copies import for_nbgrader
+from snhkit.teaching.copies import for_nbgrader, for_otter
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 
@@ -63,60 +65,136 @@ def test_no_solution_is_left_in_a_students_copy(path):
 
 
 def solutions(notebook):
-    """Return the lines of code that only the solutions of a notebook have."""
-    with_them, without = (
-        {
-            line.strip()
-            for c in made(notebook)["cells"]
-            for line in "".join(c["source"]).splitlines()
-        }
-        for made in (with_solutions, without_solutions)
-    )
-    return {line for line in with_them - without if len(line) > 8 and not line.startswith("<")}
+    """Return the lines, of text and of code, that only the folded parts of a notebook have."""
+    text = "\n".join("".join(c["source"]) for c in notebook["cells"])
+    others = "\n".join("".join(c["source"]) for c in without_solutions(notebook)["cells"])
+    folded = re.findall(r"<details>(.*?)</details>", text, re.DOTALL)
+    lines = {line.strip() for part in folded for line in part.splitlines()}
+    return {line for line in lines if len(line) > 8 and "summary>" not in line} - {
+        line for line in lines if line in others
+    }
+
+
+def leaked(lecture, notebook):
+    """Return the lines of solutions that a notebook for students has."""
+    text = "\n".join("".join(c["source"]) for c in notebook["cells"])
+    return [line for line in solutions(lecture) if line in text]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_an_assignment_has_solutions_between_marks_only(path):
     lecture = json.loads(path.read_text(encoding="utf-8"))
-    marked = "\n".join("".join(cell["source"]) for cell in for_nbgrader(lecture)["cells"])
-    generated = re.sub(r"### BEGIN SOLUTION.*?### END SOLUTION", "", marked, flags=re.DOTALL)
-    assert generated.count("...") >= generated.count('teaching.check("')
-    assert not [line for line in solutions(lecture) if line in generated.splitlines()]
-    assert "<details" not in marked
+    assert len(solutions(lecture)) > 5
+    marks = {
+        for_nbgrader: r"### BEGIN SOLUTION.*?### END SOLUTION",
+        for_otter: r"# BEGIN SOLUTION NO PROMPT.*?# END SOLUTION",
+    }
+    for assignment, marked in marks.items():
+        cells = assignment(lecture)["cells"]
+        texts = [re.sub(marked, "", "".join(c["source"]), flags=re.DOTALL) for c in cells]
+        students = {"cells": [{"source": text} for text in texts]}
+        assert leaked(lecture, students) == []
+        asked = sum(text.startswith("teaching.check(") for text in texts)
+        assert sum("..." in text for text in texts) >= asked
+
+
+def test_an_otter_question_has_a_stub_a_solution_and_a_test():
+    cells = for_otter(LECTURE)["cells"]
+    sources = {c["id"]: c["source"] for c in cells}
+    assert [c["id"] for c in cells[2:11]] == [
+        "ex-a-question", "ex-a-solution", "ex-a", "ex-a-solved",
+        "check-a-tests", "check-a-test", "check-a-tested", "check-a-end", "check-a",
+    ]  # fmt: skip
+    assert sources["ex-a-question"] == "# BEGIN QUESTION\nname: qa\npoints: 1"
+    assert sources["check-a-test"] == "assert check(a)"
+    assert "\na = 1\n# END SOLUTION" in sources["ex-a"]
+    assert '""" # BEGIN PROMPT\na = ...\n""" # END PROMPT' in sources["ex-a"]
+
+
+NAME = "00_before_privacy"
+ANSWERS = {"ada": with_solutions, "bob": without_solutions}
+
+
+@pytest.fixture(scope="module")
+def graders(tmp_path_factory):
+    """Return a function that runs nbgrader or otter in a throw-away environment."""
+    folder = tmp_path_factory.mktemp("graders")
+    venv.create(folder, with_pip=True)
+    python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
+    site = next(folder.glob("[Ll]ib/**/site-packages"))
+    here = [path for path in sys.path if Path(path).name == "site-packages"]
+    (site / "here.pth").write_text("\n".join([*here, str(NOTEBOOKS[0].parents[1])]))
+    packages = ["nbgrader==0.9.6", "otter-grader==7.0.0"]
+    install = [python, "-m", "pip", "install", "-q", *packages]
+    done = subprocess.run(install, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"nbgrader and otter-grader could not be installed: {done.stderr[-300:]}")
+    data = [f"{sys.prefix}/share/jupyter", os.environ.get("JUPYTER_PATH", "")]
+    path = os.pathsep.join([str(python.parent), os.environ["PATH"]])
+    env = os.environ | {"PATH": path, "JUPYTER_PATH": os.pathsep.join(data)}
+
+    def run(cwd, *command):
+        done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
+        assert not done.returncode, done.stdout + done.stderr
+
+    return run
+
+
+@pytest.fixture
+def course(tmp_path):
+    folder = tmp_path / "class"
+    assert CliRunner().invoke(course_command, ["--out", str(folder)]).exit_code == 0
+    return folder
+
+
+def read(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def hand_in(released, answers, path):
+    """Write a student's notebook: the released one, with answers in the cells of exercises."""
+    solved = {c["id"]: c["source"] for c in answers(read(NOTEBOOKS[0]))["cells"]}
+    notebook = read(released)
+    exercises = [c for c in notebook["cells"] if "exercise" in c["metadata"].get("tags", [])]
+    assert len(exercises) >= 4
+    for c, source in zip(exercises, [v for k, v in solved.items() if k[:3] == "ex-"], strict=True):
+        c["source"] = source
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(notebook), encoding="utf-8")
 
 
 @pytest.mark.release
-def test_nbgrader_generates_assignments_without_solutions_and_grades_them(tmp_path):
-    pytest.importorskip("nbgrader", reason="nbgrader is not installed")
-    course = tmp_path / "class"
-    assert CliRunner().invoke(course_command, ["--out", str(course)]).exit_code == 0
+def test_nbgrader_generates_assignments_without_solutions_and_grades_them(course, graders):
     folder = course / "nbgrader"
-
-    def nbgrader(*words):
-        command = [sys.executable, "-m", "nbgrader", *words]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-        assert not done.returncode, done.stderr
-
-    for path in (NOTEBOOKS[0], NOTEBOOKS[2]):
-        nbgrader("generate_assignment", path.stem, "--create", "--force")
-        made = json.loads((folder / "release" / path.stem / path.name).read_text(encoding="utf-8"))
-        lines = {line.strip() for c in made["cells"] for line in "".join(c["source"]).splitlines()}
-        lecture = json.loads(path.read_text(encoding="utf-8"))
-        assert not [line for line in solutions(lecture) if line in lines]
-    name = "00_before_privacy"
-    for student, answers in {"ada": with_solutions, "bob": without_solutions}.items():
-        lecture = json.loads((NOTEBOOKS[0]).read_text(encoding="utf-8"))
-        solved = {c["id"]: c["source"] for c in answers(lecture)["cells"]}
-        made = json.loads((folder / "release" / name / f"{name}.ipynb").read_text(encoding="utf-8"))
-        for c in made["cells"]:
-            if "exercise" in c["metadata"].get("tags", []):
-                c["source"] = solved[c["id"]]
-        handed_in = folder / "submitted" / student / name / f"{name}.ipynb"
-        handed_in.parent.mkdir(parents=True)
-        handed_in.write_text(json.dumps(made), encoding="utf-8")
-    nbgrader("autograde", name, "--create")
-    nbgrader("export", "--to", "grades.csv")
+    for path in NOTEBOOKS:
+        graders(folder, "nbgrader", "generate_assignment", path.stem, "--create", "--force")
+        made = read(folder / "release" / path.stem / path.name)
+        assert leaked(read(path), made) == []
+        assert "<details" not in json.dumps(made)
+    for student, answers in ANSWERS.items():
+        handed_in = folder / "submitted" / student / NAME / f"{NAME}.ipynb"
+        hand_in(folder / "release" / NAME / f"{NAME}.ipynb", answers, handed_in)
+    graders(folder, "nbgrader", "autograde", NAME, "--create")
+    graders(folder, "nbgrader", "export", "--to", "grades.csv")
     grades = pd.read_csv(folder / "grades.csv").set_index("student_id")
-    points = grades.loc[grades["assignment"] == name, "score"]
+    points = grades.loc[grades["assignment"] == NAME, "score"]
     assert points["ada"] == grades.loc["ada", "max_score"].max() >= 4
     assert points["bob"] == 0
+
+
+@pytest.mark.release
+def test_otter_generates_assignments_without_solutions_and_grades_them(course, graders):
+    folder = course / "otter"
+    for path in NOTEBOOKS:
+        graders(folder, "otter", "assign", "--no-run-tests", path.name, path.stem)
+        assert leaked(read(path), read(folder / path.stem / "student" / path.name)) == []
+    (autograder,) = (folder / NAME / "autograder").glob("*.zip")
+    scores = {}
+    for student, answers in ANSWERS.items():
+        handed_in = folder / student / f"{NAME}.ipynb"
+        hand_in(folder / NAME / "student" / f"{NAME}.ipynb", answers, handed_in)
+        graders(handed_in.parent, "otter", "run", "-a", str(autograder), handed_in.name)
+        tests = read(handed_in.parent / "results.json")["tests"]
+        scores[student] = [test["score"] for test in tests if test.get("max_score")]
+    assert sum(scores["ada"]) == len(scores["ada"]) >= 4
+    assert sum(scores["bob"]) == 0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from snhkit.teaching.judges import as_numbers, choice, number, numbers
+from snhkit.teaching.judges import as_numbers, choice, function, number, numbers
 
 
 def judged(answer):
@@ -59,3 +59,31 @@ def test_a_choice_is_read_without_case_and_a_wrong_one_is_explained():
     assert choice(" ug", "UG", "Yes.", wrong)
     assert "It orders cells." in repr(choice("dawa", "UG", "Yes.", wrong))
     assert "['DAWA', 'UG']" in repr(choice("AG", "UG", "Yes.", wrong))
+
+
+def root(x):
+    return x**0.5
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (root, "Right. Good."),
+        (lambda x: np.array([x**0.5]), "Right. Good."),
+        (lambda x: ..., "Nothing to check yet"),
+        (..., "Nothing to check yet"),
+        (2, "2 is not a function"),
+        (lambda x: x / 2, "(9) is 4.5, but should be 3. Hint: Take the root."),
+        (lambda x: x, "(4) is 4, but should be 2. That is the square."),
+        (lambda x: "two", "must be one number, not str"),
+        (lambda x: None, "(4) returns None."),
+        (lambda: 2, "raises TypeError"),
+        (lambda x: 1 / (x - 9), "(9) raises ZeroDivisionError"),
+    ],
+)
+def test_a_function_is_judged_by_a_counterexample(answer, says):
+    inputs = [(4,), (9,)]
+    slips = [(lambda x: x, "That is the square.")]
+    verdict = function(answer, root, inputs, "Good.", "Take the root.", slips=slips)
+    assert says in repr(verdict)
+    assert bool(verdict) == ("Right" in says)

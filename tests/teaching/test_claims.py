@@ -1,0 +1,359 @@
+"""What lectures say of their results holds in nearly all runs, not in some only.
+
+A scene is a part of a lecture, whose own cells run again and again with fresh noise. A claim quotes
+the lecture; the function below the quotation computes the claim from the names that the cells
+define. What a lecture passes to ``teaching.claim`` is a claim as well.
+"""
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import snhkit as snh
+from snhkit import teaching
+from snhkit.experiment import compare
+from snhkit.privacy import audited_epsilon
+
+FOLDER = Path(__file__).parents[2] / "notebooks"
+SEEDS, RELEASE_SEEDS = 5, 50
+PRINTED = 0.9
+"""How often a statement of ``teaching.claim`` must hold."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Code cells of a lecture, by their ids: those to run once, and those to run for each seed."""
+
+    lecture: str
+    once: str
+    again: str
+    slow: bool = False
+    claims: list[tuple[str, Callable[..., Any], float]] = field(default_factory=list)
+
+    def claim(self, says: str, rate: float = 1.0) -> Callable[..., Any]:
+        """Add a quotation, the function that computes it, and how often it must be true."""
+
+        def add(holds: Callable[..., Any]) -> Callable[..., Any]:
+            self.claims.append((says, holds, rate))
+            return holds
+
+        return add
+
+
+class Names(dict[str, Any]):
+    """The names that cells defined, as attributes."""
+
+    __getattr__ = dict.__getitem__
+
+
+def sources(lecture: str) -> dict[str, str]:
+    (path,) = FOLDER.glob(f"{lecture}_*.ipynb")
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return {cell["id"]: "".join(cell["source"]) for cell in cells}
+
+
+def run(lecture: str, cells: str, names: Names) -> None:
+    for name in cells.split():
+        lines = sources(lecture)[name].splitlines()
+        exec("\n".join(line for line in lines if not line.startswith("%")), names)
+    plt.close("all")
+
+
+def rates(scene: Scene, seeds: int, monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple]:
+    """Return for each claim the share of seeds in which it holds, and the share that must."""
+    held, printed = defaultdict(list), []
+    monkeypatch.setattr(teaching, "claim", lambda holds, says, other: printed.append((holds, says)))
+    names = Names(display=MagicMock(), seed=0)
+    run(scene.lecture, scene.once, names)
+    for seed in range(seeds):
+        names["seed"] = seed
+        printed.clear()
+        run(scene.lecture, scene.again, names)
+        for says, holds, rate in scene.claims:
+            held[says, rate].append(bool(holds(names)))
+        for place, (holds, _) in enumerate(printed):
+            held[f"printed statement {place + 1}", PRINTED].append(bool(holds))
+    return {says: (float(np.mean(values)), rate) for (says, rate), values in held.items()}
+
+
+TRACES = Scene("00", "set-up parameters a-trace", "")
+REBUILDING = Scene("00", "set-up parameters quarter", "")
+DEFENCE = Scene(
+    "00", "set-up parameters a-trace quarter rebuilt a-table", "the-defence still-of-use"
+)
+
+
+@TRACES.claim("But every curve rises with the\nnumber of clues")
+def _(n):
+    hours = teaching.invented_hours(n.records, seed=n.seed)
+    traces = [teaching.Traces(n.records, hours, *width) for width in ((250, 1), (2_000, 24))]
+    n["curves"] = np.array([[t.unicity(k, people=80) for k in (1, 3, 8)] for t in traces])
+    return (np.diff(n.curves) > 0).all()
+
+
+@TRACES.claim("Rounding lowers the curves, by much if cells and intervals are large")
+def _(n):
+    return n.curves[1, 1] < 0.5 * n.curves[0, 1]
+
+
+def share_right(n, boxes: int, multiple: int) -> float:
+    asked = teaching.random_boxes(n.quarter, boxes, seed=n.seed)
+    answers = multiple * np.rint(snh.exact_counts(n.homes, asked) / multiple)
+    found = teaching.rebuilt(teaching.cells_in(n.quarter, asked), answers).reshape(15, 15) > 0.5
+    return float(np.mean(found == n.lives))
+
+
+@REBUILDING.claim("all answers together reveal every home")
+def _(n):
+    return share_right(n, 400, 1) == 1
+
+
+@REBUILDING.claim("Against multiples of 3, he only needs more questions")
+def _(n):
+    return share_right(n, 100, 3) < 0.8 < share_right(n, 1_600, 3) - 0.05
+
+
+@REBUILDING.claim("so it is zero with a probability of $e^{-0.24}$, or 79 %")
+def _(n):
+    others = np.random.default_rng(n.seed).binomial(1_500_000, 50.0**-4, 100_000)
+    return abs(np.mean(others == 0) - 0.79) < 0.01
+
+
+@DEFENCE.claim("the noise is larger than the counts")
+def _(n):
+    answers = n.release.answer(n.quarter.boxes()).reshape(15, 15)
+    return np.abs(answers - n.lives).mean() > 1
+
+
+@DEFENCE.claim("No count is hidden, and none is exact. Noise makes some counts negative")
+def _(n):
+    return (n.noisy_counts < 0).any()
+
+
+BEGIN_02 = "set-up set-up-snhkit parameters the-file-drawn two-worlds"
+MAP = Scene("02", BEGIN_02 + " one-record-less", "the-ledger three-answers a-grid repaired")
+SERVERS = Scene(
+    "02", BEGIN_02 + " one-record-less", "sloppy-server sloppy-checked naive bits-attack"
+)
+GUESSES = Scene(
+    "02", BEGIN_02 + " a-bet-in-numbers four-boxes", "laplace-drawn laplace-checked guessing "
+    "guessing-run", slow=True,
+)  # fmt: skip
+
+
+@MAP.claim("Errors of ten, five or two records are small compared with this count")
+def _(n):
+    return n.true_count > 100
+
+
+@MAP.claim("the sum is far too large")
+def _(n):
+    return n.clipped.sum() > 1.1 * n.N and n.clipped.sum() - n.N > abs(n.noisy.sum() - n.N)
+
+
+@SERVERS.claim("At a smaller ε the attack works more often")
+def _(n):
+    answers = {scale: n.some_answers(17, scale=scale) for scale in (10, 50)}
+    shown = [1 - n.possible(a, 18, scale).mean() for scale, a in answers.items()]
+    return 0.1 < shown[0] < shown[1]
+
+
+@SERVERS.claim("Moriarty's mean, rounded, is the true count.")
+def _(n):
+    return round(n.means[-1]) == n.true_count
+
+
+@GUESSES.claim("The direct\nquestion *reaches* the bound")
+def _(n):
+    return np.abs(n.by_one - n.allowed).max() < 0.01
+
+
+@GUESSES.claim("four boxes do much worse")
+def _(n):
+    return (n.by_four < n.by_one - 0.02)[2:].all()
+
+
+BEGIN_03 = "set-up set-up-snhkit parameters buy-grids one-box one-box-in-numbers measure measured"
+WIDTHS = Scene("03", BEGIN_03 + " the-stars", "")
+
+
+def bought(n, **builders):
+    data = snh.PrivateDataset(n.records, budget=2, unit="record", n_public=True)
+    return {name: data.release(b, epsilon=n.EPSILON) for name, b in builders.items()}
+
+
+@WIDTHS.claim("the error is many times larger than noise explains")
+def _(n):
+    (release,) = bought(n, widest=snh.Identity(400)).values()
+    return abs(release.answer(n.box) - n.truth)[0] > 5 * release.standard_error(n.box)[0]
+
+
+@WIDTHS.claim("for small boxes its cells are far too wide")
+def _(n):
+    return n.rule > 2 * n.best[100]
+
+
+@WIDTHS.claim(
+    "On small boxes in a city like this, the errors of both adaptive methods are much smaller"
+)
+def _(n):
+    boxes = snh.RangeQueries.squares(n.city, n.some, 100)
+    releases = bought(n, UG=snh.UniformGrid(), AG=snh.AdaptiveGrid(), tree=snh.PrivTree())
+    errors = compare(releases, boxes, truth=n.records).set_index("method")["rel_error"]
+    return errors[["AG", "tree"]].max() < 0.8 * errors["UG"]
+
+
+CELLS = Scene("04", "setup parameters records records-read", "")
+TOY = Scene("04", "setup toy", "")
+
+
+@CELLS.claim("With ε = 0.1 the error of a\ncount is about ten")
+def _(n):
+    release = n.data.__class__(n.records, budget=1, unit="record", n_public=True).release(
+        snh.Identity(cell_m=n.CELL_M), epsilon=n.EPSILON
+    )
+    grid = release.model.grid
+    return abs(np.abs(release.model.values - grid.count(n.records).counts).mean() - 10) < 2
+
+
+@TOY.claim("or by 0\nif noise explains the mean of the row")
+def _(n):
+    return n.off["cleaned"] < n.off["noisy"]
+
+
+INTERVALS = Scene(
+    "06", "file parameters file-written read", "promise release ask coverage", slow=True
+)
+
+
+@INTERVALS.claim('So "nine in ten" is true of boxes anywhere only', 0.9)
+def _(n):
+    anywhere, around = n.coverage.loc["anywhere"], n.coverage.loc["around records"]
+    return anywhere.min() >= 0.85 and around["denoised grid"] < 0.85
+
+
+@INTERVALS.claim("boxes around records become too low", 0.9)
+def _(n):
+    boxes = n.asked_for["around records"]
+    return n.releases["denoised grid"].answer(boxes).mean() < snh.exact_counts(n.kept, boxes).mean()
+
+
+LUCK = Scene("07", "", "")
+
+
+@LUCK.claim("one in 25 of these experiments ends with such a figure")
+def _(n):
+    winners = np.random.default_rng(n.seed).integers(5, size=(100_000, 3))
+    return abs(np.mean((winners == winners[:, :1]).all(axis=1)) - 1 / 25) < 0.005
+
+
+AUDITS = Scene(
+    "09", "set-up parameters", "suspects-drawn first-audit-run first-audit-read", slow=True
+)
+FAULTY = Scene("09", "set-up parameters the-map", "")
+
+
+@AUDITS.claim("but not on 0 and 1: an answer other than 0 *proves* that a record is there")
+def _(n):
+    return audited_epsilon(n.suspects["C"], 0, 1, n.RUNS // 2) > n.EPSILON
+
+
+@AUDITS.claim("A and D are private, so the audit refutes them only by chance", 0.96)
+def _(n):
+    return max(audited_epsilon(n.suspects[k], 0, 1, n.RUNS // 2) for k in "AD") <= n.EPSILON
+
+
+@FAULTY.claim(
+    "Any empty cell. In a cell with records, one more record changes a noisy count by one"
+)
+def _(n):
+    def bound(at):
+        place = (np.array(at) + 0.5) * n.grid.cell_m
+        more = snh.Points(n.records.region, np.vstack([n.records.xy, place]))
+        return audited_epsilon(
+            lambda file: teaching.faulty_map(file, n.grid, n.EPSILON)[at], n.records, more, runs=200
+        )
+
+    empty = tuple(np.argwhere(n.counts == 0)[0])
+    fullest = np.unravel_index(n.counts.argmax(), n.counts.shape)
+    return bound(fullest) <= n.EPSILON < bound(empty)
+
+
+UNITS = Scene("10", "set-up parameters hours-drawn a-week-drawn", "three-units")
+HABITS = Scene("10", "set-up parameters", "habit-drawn", slow=True)
+TREE = Scene("10", "set-up parameters", "tree-theory")
+
+
+@UNITS.claim("Even the error of the first map is larger than its noise")
+def _(n):
+    _, noise, error, _ = n.rows["record"]
+    return error > noise
+
+
+@UNITS.claim("The other two lack many records")
+def _(n):
+    return all(float(n.rows[unit][0].rstrip("%")) < 90 for unit in ("user-day", "user"))
+
+
+@HABITS.claim("the curve stays below the dotted line all year")
+def _(n):
+    return np.max(n.curves["ε = 1 a year"]) < teaching.surest(1)
+
+
+@TREE.claim("for a year of daily counts, adding up the counts was good enough")
+def _(n):
+    return n.theory.loc[365, "added up"] < n.theory.loc[365, "tree, at most"]
+
+
+PROMISES = Scene("11", "set-up parameters", "central-and-local geo-moved maps-drawn")
+
+
+@PROMISES.claim("In the central map, the mean error of a cell is about 1/ε, in any city")
+def _(n):
+    return abs(n.errors[f"central, ε = {n.EPSILON:g}"] * n.EPSILON - 1) < 0.35
+
+
+@PROMISES.claim("but its errors are √n times as large")
+def _(n):
+    central, local = (n.errors[f"{who}, ε = {n.EPSILON:g}"] for who in ("central", "local"))
+    return local > 20 * central
+
+
+SCENES = {name: scene for name, scene in globals().items() if isinstance(scene, Scene)}
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_a_claim_is_quoted_from_its_lecture(name):
+    text = "\n".join(sources(SCENES[name].lecture).values())
+    assert [says for says, _, _ in SCENES[name].claims if says not in text] == []
+
+
+def judged(name: str, seeds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SNHKIT_LEDGERS", os.devnull)
+    monkeypatch.setattr(plt, "show", lambda: None)
+    found = rates(SCENES[name], seeds, monkeypatch)
+    for says, (share, rate) in found.items():
+        print(f"{name.lower()}: {share:.0%} of {seeds} (at least {rate:.0%}): {says}")
+    assert [
+        says for says, (share, rate) in found.items() if share < int(rate * seeds) / seeds
+    ] == []
+
+
+@pytest.mark.parametrize("name", [name for name, scene in SCENES.items() if not scene.slow])
+def test_claims_hold_over_some_seeds(name, monkeypatch):
+    judged(name, SEEDS, monkeypatch)
+
+
+@pytest.mark.release
+@pytest.mark.parametrize("name", SCENES)
+def test_claims_hold_over_many_seeds(name, monkeypatch):
+    judged(name, RELEASE_SEEDS, monkeypatch)
