@@ -175,6 +175,13 @@ def test_parquet_columns_that_are_no_numbers(tmp_path):
     )
 
 
+def test_a_large_geojson_is_refused_before_it_is_opened(tmp_path, monkeypatch):
+    monkeypatch.setattr("snhkit.untrusted._MAX_GEOJSON", 99)
+    monkeypatch.setattr("pyogrio.list_layers", lambda *_: pytest.fail("it was opened"))
+    (tmp_path / "a.geojson").write_bytes(b" " * 100)
+    refused(tmp_path / "a.geojson", "has 100 bytes, more than the GeoJSON limit of 99")
+
+
 def test_geojson_without_points(tmp_path):
     table_only = {"type": "Feature", "properties": {"a": 1}, "geometry": None}
     (tmp_path / "a.geojson").write_text(

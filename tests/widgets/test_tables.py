@@ -6,6 +6,7 @@ import pytest
 
 from snhkit.geometry import RangeQueries, Region
 from snhkit.privacy import Ledger, PrivacyUnit
+from snhkit.widgets.session import Day
 from snhkit.widgets.tables import answers_table, cards, districts_table, ledger_panel
 
 CITY = Region.around(lat=37.76, lon=-122.43, side_m=10_000)
@@ -46,6 +47,18 @@ def test_the_truth_is_there_only_if_given():
     assert head[2:] == ["Truth", "UG"]
     assert first[2:] == ["1,240", "1,230|1,220 to 1,250"]
     assert second[2:] == ["2,000", "0|0 to 4"]
+
+
+def test_a_card_draws_the_day_of_its_box_on_one_scale():
+    told = np.array([[[2.0, 1, 4]], [[8.0, 5, 10]], [[4.0, np.nan, np.nan]]])
+    day = Day(["06", "07", "08"], told, np.array([[3], [5], [0]]))
+    one = RangeQueries(CITY, [0], [0], [500], [500])
+    (card,) = cards(one, {"UG": UG[:1]}, unit=UNIT, days={"UG": day})
+    (line,) = card["lines"]
+    assert line["said"] == "most in 07: 8"
+    assert line["ends"] == ["06", "08"]
+    assert (line["top"], line["truth"]) == ("10", [0.3, 0.5, 0])
+    assert line["places"] == [[0.2, 0.1, 0.4], [0.8, 0.5, 1], [0.4, 0.4, 0.4]]
 
 
 def test_no_box_yet():
