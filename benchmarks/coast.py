@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
+import geopandas as gpd
 import numpy as np
 import shapely
 from jaxtyping import Bool
@@ -79,8 +80,9 @@ def tables(name: str, folder: Path, draws: int, methods: list[str]) -> None:
     records = records_of(PLACES[name], folder)
     region = records.region
     counties = _frame("counties")
-    near = counties[counties.intersects(shapely.box(*np.array(region.bounds)[[1, 0, 3, 2]]))]
-    land = shapely.union_all(snh.districts.Districts.of(near).inside(region).clipped)
+    seen = counties.intersects(shapely.box(*np.array(region.bounds)[[1, 0, 3, 2]]))
+    near = snh.districts.Districts.of(gpd.GeoDataFrame(counties[seen]))
+    land = shapely.union_all(near.inside(region).clipped)
     outside = 1 - shapely.contains_xy(land, records.xy).mean()
     print(f"\n{name}: land {land.area / region.side_m**2:.0%}, {outside:.3%} of records outside\n")
     boxes = [snh.RangeQueries.sample(region, COUNT, size) for size in SIZES_M]
