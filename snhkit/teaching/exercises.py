@@ -579,12 +579,16 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
             ),
         ],
     ),
-    "10-total": lambda answer: number(
+    "10-total": lambda answer: function(
         answer,
-        365**0.5,
+        lambda noise, days: noise * days**0.5,
+        [(2.0, 365), (14.0, 7), (3.0, 1)],
         "The variances of 365 days add up, and the root of 365 is 19.1.",
-        "Add 365 variances, then take the root.",
-        slips={365: "That is the factor of the variances. The error is its root."},
+        "Add the variances of the days, then take the root.",
+        slips=[
+            (lambda noise, days: noise * days, "Variances add up, standard deviations do not."),
+            (lambda noise, days: noise**2 * days, "That is the variance. The noise is its root."),
+        ],
     ),
     # 11. Other promises
     "11-delta": lambda answer: number(
@@ -594,15 +598,22 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
         "Multiply the probability for one record by the number of records.",
         slips={1e-5: "That is the probability for one record. There are 100,000 records."},
     ),
-    "11-local-noise": lambda answer: number(
+    "11-truthful": lambda answer: function(
         answer,
-        10_000**0.5,
-        "Variances add up: 10,000 people add 10,000 times the variance of one noise.",
-        "Each person adds noise of her own. What is the variance of a sum?",
-        slips={
-            10_000: "That is the quotient of the variances. Errors are their roots.",
-            1: "The owner adds noise once. Without an owner, every person adds noise.",
-        },
+        lambda k, epsilon: np.exp(epsilon) / (np.exp(epsilon) + k - 1),
+        [(2, 1), (400, 1), (10, 0.5), (10, 3)],
+        "The true cell is e^ε times as probable as each other one, and all k add up to 1.",
+        "Let each other cell have the probability q, and the true one e^ε · q. Their sum is 1.",
+        slips=[
+            (
+                lambda k, epsilon: 1 / (1 + np.exp(-epsilon)),
+                "That is right for two cells, as in Warner's method. There are k.",
+            ),
+            (
+                lambda k, epsilon: np.exp(epsilon) / (np.exp(epsilon) + k),
+                "There are k - 1 other cells, not k.",
+            ),
+        ],
     ),
     "11-apart": lambda answer: function(
         answer,

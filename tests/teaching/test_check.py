@@ -63,7 +63,7 @@ RIGHT = {
     "09-neighbour": (0, 1),
     "10-free": ("kinds", "again"),
     "10-share": lambda epsilon, days: (epsilon / days, 1.414 * days / epsilon),
-    "10-total": 365**0.5,
+    "10-total": lambda noise, days: np.hypot(noise, noise * (days - 1) ** 0.5),
     "10-week": lambda maps: (
         max(sum(e for d, e in maps if d == day) for day, _ in maps),
         sum(e for _, e in maps),
@@ -71,7 +71,7 @@ RIGHT = {
     "11-apart": lambda km, epsilon: np.e ** (km * epsilon),
     "11-council": "c",
     "11-delta": True,
-    "11-local-noise": 100,
+    "11-truthful": lambda k, epsilon: 1 / (1 + (k - 1) * np.exp(-epsilon)),
 }  # in the types that students write
 SLIPS = [
     ("00-left-over", lambda people, one_in, k: people / one_in**k + 1, "the person herself"),
@@ -118,12 +118,12 @@ SLIPS = [
     ("10-free", ["kinds", "unbounded"], "Of how many days"),
     ("10-free", ["kinds", "different"], "different numbers"),
     ("10-share", lambda epsilon, days: (epsilon / days, 2**0.5 / epsilon), "the ε of one day"),
-    ("10-total", 365, "variances"),
+    ("10-total", lambda noise, days: noise * days, "Variances add up"),
     ("10-week", lambda maps: (max(e for _, e in maps), sum(e for _, e in maps)), "several maps"),
     ("11-apart", lambda km, epsilon: km * epsilon, "the exponent"),
     ("11-council", "A", "absolutely safe"),
     ("11-delta", 1e-5, "for one record"),
-    ("11-local-noise", 10_000, "variances"),
+    ("11-truthful", lambda k, epsilon: 1 / (1 + np.exp(-epsilon)), "right for two cells"),
 ]
 ABSURD = [
     ..., None, True, "", "Ω", "B, C, E", 5, -1e300, float("nan"), 1j, b"x", [], {}, [[]], [1, "b"],

@@ -13,6 +13,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -85,6 +86,9 @@ def rates(scene: Scene, seeds: int, monkeypatch: pytest.MonkeyPatch) -> dict[str
             held[says, rate].append(bool(holds(names)))
         for place, (holds, _) in enumerate(printed):
             held[f"printed statement {place + 1}", PRINTED].append(bool(holds))
+    for value in names.values():
+        if isinstance(value, TemporaryDirectory):
+            value.cleanup()
     return {says: (float(np.mean(values)), rate) for (says, rate), values in held.items()}
 
 
@@ -240,14 +244,12 @@ INTERVALS = Scene(
 
 @INTERVALS.claim('So "nine in ten" is true of boxes anywhere only', 0.9)
 def _(n):
-    anywhere, around = n.coverage.loc["anywhere"], n.coverage.loc["around records"]
-    return anywhere.min() >= 0.85 and around["denoised grid"] < 0.85
+    return n.coverage.loc["anywhere"].min() >= 0.85
 
 
-@INTERVALS.claim("boxes around records become too low", 0.9)
+@INTERVALS.claim("around records its errors are larger than the\nintervals allow", 0.9)
 def _(n):
-    boxes = n.asked_for["around records"]
-    return n.releases["denoised grid"].answer(boxes).mean() < snh.exact_counts(n.kept, boxes).mean()
+    return n.coverage.loc["around records", "denoised grid"] < 0.85
 
 
 LUCK = Scene("07", "", "")
@@ -260,7 +262,7 @@ def _(n):
 
 
 AUDITS = Scene(
-    "09", "set-up parameters", "suspects-drawn first-audit-run first-audit-read", slow=True
+    "09", "set-up parameters suspects-drawn", "first-audit-run first-audit-read", slow=True
 )
 FAULTY = Scene("09", "set-up parameters the-map", "")
 
