@@ -410,7 +410,6 @@ def test_the_trips_of_an_analyst_by_hour(lab, window, ask, tmp_path):
     page.settle()
     page.draw((0.3, 0.3), (0.7, 0.7))
     page.wait_rows(1)
-    window.screenshot(path="/tmp/c29/lab2.png")
     line = page.frame.locator(".snhkit-card-line")
     line.wait_for()
     counts = ask(
@@ -426,8 +425,6 @@ def test_the_trips_of_an_analyst_by_hour(lab, window, ask, tmp_path):
     assert [height / max(heights) for height in heights] == pytest.approx(shown, abs=0.01)
 
     page.drawer("Figures")
-    window.wait_for_timeout(1500)
-    window.screenshot(path="/tmp/c29/lab3.png")
     page.button("Side by side").press("Enter")
     page.explorer.locator(".snhkit-strata img").nth(23).wait_for()
     page.drawer("Save and publish")
