@@ -73,7 +73,7 @@ def _answers(releases: "Mapping[str, Release]", boxes: RangeQueries | None) -> l
 
 def _count(row: "pd.Series") -> str:
     """Return a count as text, with its interval in brackets."""
-    count, low, high = (float(row[of]) for of in ("count", "low", "high"))
+    count, low, high = row[["count", "low", "high"]].to_numpy(float).tolist()
     return f"{number(count)} ({interval_text(low, high) or 'interval not known'})"
 
 
