@@ -1,9 +1,16 @@
 """Write the pictures of the documentation: python docs/pictures.py [--help] WHAT.
 
 ``first`` draws one invented city as UG, SNH and the denoised grid release it, beside the truth.
+<<<<<<< HEAD
 ``methods`` draws the expected errors of methods by the size of squares. ``ecosystem`` runs the
 blocks of docs/howto/ecosystem.md and keeps the pictures and pages that they save; it needs
 Chromium. All write to docs/gallery.
+=======
+``methods`` draws the expected errors of methods by the size of squares.
+``explorer`` starts the app, builds, and takes a screenshot at four sizes in both themes; it needs
+Chromium. ``ecosystem`` runs the blocks of docs/howto/ecosystem.md and keeps the pictures and the
+map that they save; it needs Chromium and lonboard. All write to docs/gallery.
+>>>>>>> 6c8adc49 (The picture of lonboard needs a network, so the page has its code only)
 """
 
 import argparse
@@ -111,14 +118,11 @@ def ecosystem(chromium: str) -> None:
     ):  # fmt: skip
         for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
             exec(block, program)  # noqa: S102 - our own page
-        browser = play.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox", "--enable-unsafe-swiftshader"]
-        )
-        for path in Path().glob("*.html"):
-            shown = browser.new_page(viewport={"width": 640, "height": 480})
-            shown.goto(path.absolute().as_uri())
-            shown.wait_for_timeout(10_000)
-            shown.screenshot(path=path.with_suffix(".png"))
+        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        shown = browser.new_page(viewport={"width": 640, "height": 480})
+        shown.goto(Path("explore.html").absolute().as_uri())
+        shown.wait_for_timeout(3_000)
+        shown.screenshot(path="explore.png")
         browser.close()
         for path in Path().glob("*.png"):
             picture = Image.open(path).convert("RGB").quantize(256, dither=Image.Dither.NONE)
