@@ -1,16 +1,9 @@
 """Write the pictures of the documentation: python docs/pictures.py [--help] WHAT.
 
 ``first`` draws one invented city as UG, SNH and the denoised grid release it, beside the truth.
-<<<<<<< HEAD
 ``methods`` draws the expected errors of methods by the size of squares. ``ecosystem`` runs the
 blocks of docs/howto/ecosystem.md and keeps the pictures and pages that they save; it needs
 Chromium. All write to docs/gallery.
-=======
-``methods`` draws the expected errors of methods by the size of squares.
-``explorer`` starts the app, builds, and takes a screenshot at four sizes in both themes; it needs
-Chromium. ``ecosystem`` runs the blocks of docs/howto/ecosystem.md and keeps the pictures and the
-map that they save; it needs Chromium and lonboard. All write to docs/gallery.
->>>>>>> 6c8adc49 (The picture of lonboard needs a network, so the page has its code only)
 """
 
 import argparse

@@ -159,9 +159,9 @@ def test_drawn_edited_and_deleted_boxes_arrive(host):
 
 def test_corners_can_be_pulled_of_a_box_that_was_drawn_while_another_was_picked(host):
     draw = Driven(host)
-    draw.draw(0.2, 0.2, 0.35, 0.35)
+    draw.draw(0.4, 0.2, 0.45, 0.4)
     draw.wait(1)
-    draw.draw(0.6, 0.5, 0.7, 0.6)
+    draw.draw(0.5, 0.5, 0.58, 0.7)
     draw.wait(2)
     before = draw.boxes
     x, y = draw.middle("path.snhkit-grip >> nth=2")
