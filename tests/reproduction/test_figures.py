@@ -52,6 +52,9 @@ def test_the_number_of_records_must_help_and_snh_be_least():
     assert agrees
     assert told.endswith("of UG, AG, PrivTree and DAWA at 2 of 2 numbers of records.")
     assert not verdicts.falls_and_snh_least(table(*others, ("SNH", 1, 0.7), ("SNH", 2, 0.2)))[0]
+    assert not verdicts.falls_and_snh_least(
+        table(*others[2:], ("UG", 1, 0.25), ("UG", 2, 0.1), ("SNH", 1, 0.3), ("SNH", 2, 0.2))
+    )[0]  # SNH is below three of the four
     assert not verdicts.falls_and_snh_least(table(*others, ("SNH", 1, 0.1), ("SNH", 2, 0.2)))[0]
 
 
