@@ -146,7 +146,7 @@ def u_shape(table: Any) -> tuple[bool, str]:
         " ParamSelect knows only n, epsilon and public points; where the records are more or less "
         "concentrated than these suggest, another width is better."
     )
-    return agree, f"Error {'; '.join(told)}.{'' if agree else why}"
+    return bool(agree), f"Error {'; '.join(told)}.{'' if agree else why}"
 
 
 def deeper_helps(table: Any) -> tuple[bool, str]:
