@@ -31,9 +31,9 @@ def pooled(
     def mixed(i: int) -> Float[np.ndarray, "m m"]:
         return own[i] * strata[i].values(m) + _PULL * share[i] * every
 
-    factor = _ratio(every, sum(mixed(i) for i in numbers))
+    factor = _ratio(every, sum((mixed(i) for i in numbers), np.zeros_like(every)))
     fit = _ratio(whole.total * share, np.array([(mixed(i) * factor).sum() for i in numbers]))
-    factor = _ratio(every, sum(fit[i] * mixed(i) for i in numbers))
+    factor = _ratio(every, sum((fit[i] * mixed(i) for i in numbers), np.zeros_like(every)))
     for i in numbers:
         counts = fit[i] * mixed(i) * factor
         n = float(counts.sum())

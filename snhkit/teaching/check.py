@@ -43,8 +43,8 @@ def check(exercise: str, answer: Any, **facts: Any) -> Verdict:
     >>> from snhkit.teaching import check
     >>> check("02-largest-epsilon", ...)
     … Nothing to check yet. Put your answer in the place of the dots, and run both cells.
-    >>> check("02-largest-epsilon", 1.5)
-    ✗ Not yet. 1.5 is how much the odds may grow. ε is the logarithm of that.
+    >>> check("02-largest-epsilon", lambda sure: sure / (1 - sure))
+    ✗ Not yet. That is how much the odds may grow. ε is the logarithm of that.
     """
     judges = _judges()
     if exercise not in judges:

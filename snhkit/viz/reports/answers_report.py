@@ -1,7 +1,7 @@
 """An HTML page with the released counts of boxes, which shows released values only."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -11,7 +11,6 @@ from snhkit.privacy import Ledger
 from snhkit.viz.reports.page import maps, page, paragraph, program, section, table, titled, wide
 
 if TYPE_CHECKING:
-    import pandas as pd
 
     from snhkit.release import Release
 
@@ -71,9 +70,9 @@ def _answers(releases: "Mapping[str, Release]", boxes: RangeQueries | None) -> l
     return [table(["Box", "Metres", *columns], rows), paragraph(" ".join(filter(None, said)))]
 
 
-def _count(row: "pd.Series") -> str:
+def _count(row: Any) -> str:
     """Return a count as text, with its interval in brackets."""
-    count, low, high = row[["count", "low", "high"]].to_numpy(float).tolist()
+    count, low, high = (float(row[of]) for of in ("count", "low", "high"))
     return f"{number(count)} ({interval_text(low, high) or 'interval not known'})"
 
 
