@@ -44,7 +44,7 @@ def check(exercise: str, answer: Any, **facts: Any) -> Verdict:
     >>> check("02-largest-epsilon", ...)
     … Nothing to check yet. Put your answer in the place of the dots, and run both cells.
     >>> check("02-largest-epsilon", lambda sure: sure / (1 - sure))
-    ✗ Not yet. That is how much the odds may grow. ε is the logarithm of that.
+    ✗ Not yet. <lambda>(0.6) is 1.5, but should be 0.4055. That is how much the odds may grow. ...
     """
     judges = _judges()
     if exercise not in judges:
