@@ -12,6 +12,7 @@ strata, and of one map of all records.
 import argparse
 import time
 import warnings
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
@@ -95,7 +96,7 @@ def errors_of(parts: list[snh.Points], day: StratifiedRelease) -> dict[str, NDAr
     """Return what is measured of each stratum, and of the quietest quarter of them.
 
     Relative errors are those of squares around the stratum's records, absolute ones those of
-    squares anywhere, and "n" is the relative error of the number of records.
+    squares anywhere, and "total" is the relative error of the number of records.
     """
     found: dict[str, list[float]] = {}
     for part, made in zip(parts, day.values(), strict=False):  # no record is of another kind
@@ -107,7 +108,7 @@ def errors_of(parts: list[snh.Points], day: StratifiedRelease) -> dict[str, NDAr
             off = np.abs(made.answer(boxes) - snh.exact_counts(part, boxes)).mean()
             found.setdefault(f"anywhere, {band_name(size)}", []).append(float(off))
         whole = Grid(part.region, 1).boxes()
-        found.setdefault("n", []).append(float(abs(made.answer(whole)[0] / len(part) - 1)))
+        found.setdefault("total", []).append(float(abs(made.answer(whole)[0] / len(part) - 1)))
     told = {name: np.array(values) for name, values in found.items()}
     n = np.array([len(part) for part in parts])
     return told | {f"quiet, {name}": each[n <= np.quantile(n, 0.25)] for name, each in told.items()}
@@ -143,7 +144,7 @@ def pooled(folder: Path) -> None:
             print("| " + " | ".join(map(str, row)) + " |", flush=True)
 
 
-def coverage(folder: Path) -> None:
+def coverage(folder: Path, methods: Sequence[str] = COVERED) -> None:
     """Print how often intervals of strata, sums, and one map contain the true count."""
     places = {
         BOSTON: read(BOSTON, folder, region_of(BOSTON)),
@@ -158,7 +159,7 @@ def coverage(folder: Path) -> None:
             for around, where in (("records", records), ("anywhere", records.region))
             for band, size in BANDS.items()
         }
-        for key, step in tqdm(list(product(COVERED, (1, 6))), leave=False):
+        for key, step in tqdm(list(product(methods, (1, 6))), leave=False):
             by, hits = snh.By.hour(step), {which: np.zeros(3) for which in asked}
             number = by.of_points(records)
             parts = [snh.Points(records.region, records.xy[number == k]) for k in range(len(by))]
@@ -182,12 +183,13 @@ def main() -> None:
     """Read the options, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--methods", nargs="+", default=list(COVERED), help="of coverage")
     tables = {"errors": errors, "pooled": pooled, "coverage": coverage}
     parser.add_argument("--tables", nargs="+", choices=tables, default=list(tables))
     given = parser.parse_args()
     warnings.simplefilter("ignore", snh.errors.OutsideWarning)
     for table in given.tables:
-        tables[table](given.data)
+        tables[table](given.data, *([given.methods] if table == "coverage" else []))
 
 
 if __name__ == "__main__":

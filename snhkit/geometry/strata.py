@@ -23,6 +23,7 @@ STEPS = (1, 2, 3, 4, 6, 8, 12)
 
 _HOUR_S = 3_600
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_ALIKE = 7  # strata; a map of all of fewer, or of kinds, costs more than it gains, as measured
 _MOST, _LONGEST = 200, 40  # strata, and characters of a label
 
 
@@ -186,6 +187,11 @@ class By:
     def complete(self) -> bool:
         """Whether every record is in a stratum, so that none is left out."""
         return self.times or OTHER in self.labels
+
+    @property
+    def alike(self) -> bool:
+        """Whether a map of all strata tells much about each: at least seven strata by time."""
+        return self.times and len(self) >= _ALIKE
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -9,6 +9,7 @@ from snhkit.models.packed_model import PackedGridModel
 
 __all__ = ["pooled"]
 
+_ROUNDS = 3
 _PULL = 0.3  # the weight of the pattern of all strata against that of a stratum's own map
 
 
@@ -18,9 +19,10 @@ def pooled(
     """Yield the model of each stratum, and its number of records, on the cells of ``whole``.
 
     The count of a cell in a stratum is at first the stratum's own plus 0.3 times the count that it
-    would have if all strata had the same pattern. The counts are then scaled so that each stratum
-    keeps its share of the records and, last, that all strata add up to ``whole`` in each cell. They
-    are rounded so finely that their sum is as exact as a map with noise of ``noise_scale``.
+    would have if all strata had the same pattern. The counts are then scaled, in turns, so that
+    each stratum keeps its share of the records and, last, that all add up to ``whole`` in each cell
+    (iterative proportional fitting). They are rounded so finely that their sum is as exact as a map
+    with noise of ``noise_scale``.
     """
     m, every = whole.grid.m, whole.values(whole.grid.m)
     sums = np.array([part.total for part in strata])
@@ -31,9 +33,11 @@ def pooled(
     def mixed(i: int) -> Float[np.ndarray, "m m"]:
         return own[i] * strata[i].values(m) + _PULL * share[i] * every
 
-    factor = _ratio(every, sum((mixed(i) for i in numbers), np.zeros_like(every)))
-    fit = _ratio(whole.total * share, np.array([(mixed(i) * factor).sum() for i in numbers]))
-    factor = _ratio(every, sum((fit[i] * mixed(i) for i in numbers), np.zeros_like(every)))
+    fit, none = np.ones(len(sums)), np.zeros_like(every)
+    for _ in range(_ROUNDS):
+        factor = _ratio(every, sum((fit[i] * mixed(i) for i in numbers), none))
+        fit = _ratio(whole.total * share, np.array([(mixed(i) * factor).sum() for i in numbers]))
+    factor = _ratio(every, sum((fit[i] * mixed(i) for i in numbers), none))
     for i in numbers:
         counts = fit[i] * mixed(i) * factor
         n = float(counts.sum())

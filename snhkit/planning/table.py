@@ -30,9 +30,9 @@ _POOLS = "denoised"
 """The method that spends a share of epsilon on a map of all strata."""
 
 _POOLED = {
-    "rel_error": (0.85, 0.8, 0.75, 0.7),
-    "abs_error": (0.85, 0.8, 0.75, 0.7),
-    "abs_error_anywhere": (0.85, 0.75, 0.7, 0.65),
+    "rel_error": (0.9, 0.9, 0.8, 0.8),
+    "abs_error": (0.9, 0.9, 0.8, 0.8),
+    "abs_error_anywhere": (0.85, 0.85, 0.75, 0.7),
 }
 """Errors of the denoised grid in a stratum divided by those of one alone, for each size band.
 
@@ -99,7 +99,7 @@ class Situation:
         """Return the numbers of one stratum, which has its share of the records."""
         if by is None:
             return self
-        return replace(self, n=max(self.n // len(by), 1), pooled=by.complete)
+        return replace(self, n=max(self.n // len(by), 1), pooled=by.alike)
 
     def record_epsilon(self, epsilon: Epsilon) -> float:
         """Return the epsilon of a release divided by the sensitivity."""

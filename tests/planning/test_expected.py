@@ -271,7 +271,7 @@ def test_a_stratum_has_its_share_of_the_records_and_the_split_has_a_price():
     ratio = divided / alone
     assert set(ratio.drop("denoised").round(12)) == {1.0}
     assert ratio["denoised"] < 1  # its strata share a map of all of them
-    some = snh.By.column("kind", ["bike", "tram"], other=False)
+    some = snh.By.hour(12)  # too few to share one
     assert snh.expected_error("denoised", n=2_000, by=some, **asked).equals(
         snh.expected_error("denoised", n=1_000, **asked)
     )

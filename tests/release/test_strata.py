@@ -38,22 +38,22 @@ def day(data):
 
 
 APART = ["1 for 2 strata by hour, in parallel"]
-POOLED = ["0.4 for a map of all 2 strata by hour", "0.6 for 2 strata by hour, in parallel"]
+POOLED = ["0.4 for a map of all 7 strata by weekday", "0.6 for 7 strata by weekday, in parallel"]
 
 
 @pytest.mark.parametrize(
     ("method", "cost"),
     [
         *(("ug", APART), ("privtree", APART), ("dawa", APART), ("denoised", POOLED)),
-        (snh.DenoisedGrid(pool=0), APART),
+        (snh.DenoisedGrid(pool=0), ["1 for 7 strata by weekday, in parallel"]),
     ],
 )
 def test_any_method_is_built_for_each_stratum_at_one_epsilon(method, cost):
     data = snh.PrivateDataset(records(), budget=1, unit="user", max_per_user=3)
-    day = data.release(method, epsilon=1, by=snh.By.hour(12))
+    day = data.release(method, epsilon=1, by=snh.By.hour(12) if cost is APART else snh.By.weekday())
     assert data.ledger.spent == 1
     assert [str(spend) for spend in data.ledger.entries[0].spends] == cost
-    assert [float(day[label].epsilon) for label in day] == [1, 1]
+    assert {float(day[label].epsilon) for label in day} == {1}
     with pytest.raises(BudgetExceeded):
         data.release("ug", epsilon="0.001", by=snh.By.hour(12))
 
@@ -75,26 +75,26 @@ def spent_by_build(monkeypatch):
 
 def test_a_map_of_all_strata_and_those_of_the_strata_share_epsilon(spent_by_build):
     data = snh.PrivateDataset(records(), budget=1, unit="record", n_public=True)
-    day = data.release("denoised", epsilon="0.5", by=snh.By.hour(12))
+    day = data.release("denoised", epsilon="0.5", by=snh.By.weekday())
     (n, first, cost), *rest = spent_by_build
     assert (n, first, cost) == (N, Fraction(1, 5), Fraction(1, 5))
     assert sum(n for n, *_ in rest) == N
-    assert [(e, c) for _, e, c in rest] == [(Fraction(3, 10),) * 2] * 2
+    assert [(e, c) for _, e, c in rest] == [(Fraction(3, 10),) * 2] * 7
     assert day.card()["Paid for"] == (
-        "0.2 for a map of all 2 strata by hour; 0.3 for 2 strata by hour, in parallel"
+        "0.2 for a map of all 7 strata by weekday; 0.3 for 7 strata by weekday, in parallel"
     )
     for made in day.values():
         assert made.epsilon == sum(spend.epsilon for spend in made.spends) == Fraction(1, 2)
-        assert str(made.spends[0]) == "0.2 for a map of all 2 strata by hour"
+        assert str(made.spends[0]) == "0.2 for a map of all 7 strata by weekday"
         assert "number of records" in made.card()["Paid for"]
 
 
 def test_the_number_of_records_of_a_stratum_costs_more_of_fewer(spent_by_build):
-    for n, share in ((300, "0.4"), (N, "0.1")):
+    for n, low, high in ((300, 0.4, 0.4), (N, 0.1, 0.2)):
         data = snh.PrivateDataset(records(n), budget=10, unit="record")
-        day = data.release("denoised", epsilon="0.5", by=snh.By.hour(12))
-        assert day["00-11"].spends[1].what == "number of records"
-        assert day["00-11"].spends[1].epsilon == Fraction("0.3") * Fraction(share)
+        day = data.release("denoised", epsilon="0.5", by=snh.By.weekday(), seed=1)
+        assert day["Mon"].spends[1].what == "number of records"
+        assert low <= float(day["Mon"].spends[1].epsilon / Fraction("0.3")) <= high
 
 
 def test_a_map_of_all_strata_is_one_of_the_kept_records_of_each_person(spent_by_build, tmp_path):
@@ -104,18 +104,21 @@ def test_a_map_of_all_strata_is_one_of_the_kept_records_of_each_person(spent_by_
     data = snh.PrivateDataset.scan(
         rows, CITY, 1, unit="user", max_per_user=2, user="who", time="at", spill=tmp_path
     )
-    data.release("denoised", epsilon=1, by=snh.By.hour(12))
+    data.release("denoised", epsilon=1, by=snh.By.weekday())
     kept = rows["who"].value_counts().clip(upper=2).sum()
     (whole, *_), *rest = spent_by_build
     assert whole == sum(n for n, *_ in rest) == kept
 
 
-def test_strata_that_leave_records_out_share_no_map_of_all():
+def test_kinds_and_few_hours_share_no_map_of_all():
     lat, lon = CITY.to_latlon(records().xy)
     rows = pd.DataFrame({"lat": lat, "lon": lon, "kind": ["bike", "tram"] * (N // 2)})
     data = snh.PrivateDataset.scan(rows, CITY, 9, unit="record")
-    kinds = snh.By.column("kind", ["bike", "boat"], other=False)
-    assert len(data.release("denoised", epsilon=1, by=kinds).total().spends) == 1
+    for other in (True, False):
+        kinds = snh.By.column("kind", ["bike", "boat"], other=other)
+        assert len(data.release("denoised", epsilon=1, by=kinds).total().spends) == 1
+    timed = snh.PrivateDataset(records(), budget=9, unit="record")
+    assert len(timed.release("denoised", epsilon=1, by=snh.By.hour(6)).total().spends) == 1
 
 
 def test_all_strata_must_have_used_the_same_map_of_all():
