@@ -30,7 +30,7 @@ from snhkit.privacy.count_source import PointSource
 from snhkit.release.strata import StratifiedRelease
 
 CELLS, CELL_M, EPSILON = 576, 37, 0.2
-SIDE_M = 13_200.0
+SIDE_M, POOL = 13_200.0, 0.4  # of epsilon, also for kinds, which share no map by default
 UBER, CABS, BOSTON = "New York, Uber", "New York, cabs", "Boston, incidents"
 POOLED = [
     ([BOSTON], snh.By.hour(), (0.1, 0.2, 1.0)),
@@ -133,7 +133,7 @@ def pooled(folder: Path) -> None:
         for epsilon in prices:
             alone, both = (
                 errors_of(parts, data.release(snh.DenoisedGrid(pool=pool), epsilon=epsilon, by=by))
-                for pool in (0, None)
+                for pool in (0, POOL)
             )
             if not heads:
                 heads = ["records", "n", "strata", "epsilon", *alone]

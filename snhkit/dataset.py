@@ -417,7 +417,8 @@ class PrivateDataset:
         entropy: Entropy,
     ) -> list[Release]:
         """Return a release of each stratum; some builders first spend a share on one of all."""
-        share, whole = getattr(builder, "pool_share", 0) if by.alike else 0, None
+        pool_share = getattr(builder, "pool_share", lambda by: 0)
+        share, whole = pool_share(by) if by.complete else 0, None
         if share:
             first = replace(terms, epsilon=share * terms.epsilon)
             whole = _built(builder, Measurements(self._source, first, entropy))

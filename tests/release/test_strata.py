@@ -114,9 +114,11 @@ def test_kinds_and_few_hours_share_no_map_of_all():
     lat, lon = CITY.to_latlon(records().xy)
     rows = pd.DataFrame({"lat": lat, "lon": lon, "kind": ["bike", "tram"] * (N // 2)})
     data = snh.PrivateDataset.scan(rows, CITY, 9, unit="record")
-    for other in (True, False):
+    for other, pool, costs in ((True, None, 1), (False, 0.4, 1), (True, 0.25, 2)):
         kinds = snh.By.column("kind", ["bike", "boat"], other=other)
-        assert len(data.release("denoised", epsilon=1, by=kinds).total().spends) == 1
+        made = data.release(snh.DenoisedGrid(pool=pool), epsilon=1, by=kinds).total()
+        assert len(made.spends) == costs
+        assert sum(spend.epsilon for spend in made.spends) == 1
     timed = snh.PrivateDataset(records(), budget=9, unit="record")
     assert len(timed.release("denoised", epsilon=1, by=snh.By.hour(6)).total().spends) == 1
 

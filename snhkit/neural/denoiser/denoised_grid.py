@@ -8,7 +8,7 @@ from snhkit.builders.cell_width import Width, check_width, chosen_grid, given_gr
 from snhkit.builders.jax_ready import require_jax
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
-from snhkit.geometry import Region
+from snhkit.geometry import By, Region
 from snhkit.metrics import smoothing
 from snhkit.models import PackedGridModel
 from snhkit.neural.denoiser.levels import (
@@ -57,7 +57,8 @@ class DenoisedGrid:
     pool : float, optional
         The share of epsilon, at least 0 and less than 1, that a release by strata spends on a map
         of all strata. The maps of the strata are drawn to its pattern, and add up to it. With None,
-        the share is 0.4.
+        the share is 0.4 for at least seven strata by time, and 0 for others, such as kinds, whose
+        patterns may differ. Strata that leave records out share no map.
 
     Raises
     ------
@@ -108,10 +109,11 @@ class DenoisedGrid:
             raise InputError("DenoisedGrid: public has no points in this region; leave public out.")
         require_jax("DenoisedGrid")
 
-    @property
-    def pool_share(self) -> Fraction:
-        """The share of epsilon for a map of all strata in a release by strata."""
-        return _POOL if self.pool is None else Fraction(str(self.pool))
+    def pool_share(self, by: By) -> Fraction:
+        """Return the share of epsilon for a map of all strata in a release by strata."""
+        if self.pool is None:
+            return _POOL if by.alike else Fraction(0)
+        return Fraction(str(self.pool))
 
     def build(self, private: Measurements) -> Release:
         """Return a release whose model is a grid of denoised counts."""
