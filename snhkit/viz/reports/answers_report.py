@@ -11,7 +11,6 @@ from snhkit.privacy import Ledger
 from snhkit.viz.reports.page import maps, page, paragraph, program, section, table, titled, wide
 
 if TYPE_CHECKING:
-
     from snhkit.release import Release
 
 __all__ = ["answers_html"]
