@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from snhkit.checks import typed_number
 from snhkit.cli.output import say
 from snhkit.errors import InputError
 
@@ -79,14 +80,15 @@ def _where() -> "Region":
     if isinstance(found, str):
         return Region.covering(Districts.of(found).rows)
     return _until(
-        "Its side in kilometres", lambda text: Region.around(*found, side_m=1000 * float(text))
+        "Its side in kilometres",
+        lambda text: Region.around(*found, side_m=1000 * typed_number(text)),
     )
 
 
 def _centre(text: str) -> "str | tuple[float, float]":
     if Path(text).is_file():
         return text
-    lat, lon = map(float, text.replace(",", " ").split())
+    lat, lon = map(typed_number, text.replace(",", " ").split())
     return lat, lon
 
 
@@ -160,7 +162,7 @@ def _what(terms: dict[str, Any]) -> list[str]:
         return ["--districts", path, *(["--label", label] if label else [])]
 
     def sides(text: str) -> str:
-        low, high = map(float, text.split(","))
+        low, high = map(typed_number, text.split(","))
         proposal.append(recommend(sizes_m=(low, high), **terms))
         return text
 

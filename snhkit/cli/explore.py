@@ -11,6 +11,7 @@ from snhkit.cli.records import (
     refuse_same_file,
     refuse_unasked_people,
 )
+from snhkit.cli.scanning import tz_option
 from snhkit.cli.types import INPUT_FILE, Whole
 
 __all__ = ["explore"]
@@ -38,11 +39,7 @@ __all__ = ["explore"]
 @click.option(
     "--time", metavar="COLUMN", help="Column of times; maps by hour or weekday are then offered."
 )
-@click.option(
-    "--tz",
-    metavar="ZONE",
-    help="Time zone of hours and days, and of times without one, such as Europe/Brussels.",
-)
+@tz_option
 @click.option(
     "--unit",
     metavar="UNIT",

@@ -18,10 +18,17 @@ if TYPE_CHECKING:
     from snhkit.dataset import PrivateDataset
     from snhkit.geometry import Points
 
-__all__ = ["opened", "scan_options"]
+__all__ = ["opened", "scan_options", "tz_option"]
 
 _TIMEOUT_S = 10  # seconds to wait for a scheduler's answer
 _NAMES = ("time", "tz", "since", "until", "spill", "scheduler", "workers")
+
+
+tz_option = click.option(
+    "--tz",
+    metavar="ZONE",
+    help="Time zone of hours and days, and of times without one, such as Europe/Brussels.",
+)
 
 
 def scan_options(command):
@@ -32,11 +39,7 @@ def scan_options(command):
             metavar="COLUMN",
             help="Column of times; needed for --since, --until and units such as user-day.",
         ),
-        click.option(
-            "--tz",
-            metavar="ZONE",
-            help="Time zone of hours and days, and of times without one, such as Europe/Brussels.",
-        ),
+        tz_option,
         click.option(
             "--since", metavar="TIME", help="Use only rows from this time on, such as 2026-11-01."
         ),

@@ -7,13 +7,13 @@ from jaxtyping import Float
 
 from snhkit.models.packed_model import PackedGridModel
 
-__all__ = ["pooled"]
+__all__ = ["drawn_together"]
 
 _ROUNDS = 3
 _PULL = 0.3  # the weight of the pattern of all strata against that of a stratum's own map
 
 
-def pooled(
+def drawn_together(
     whole: PackedGridModel, strata: Sequence[PackedGridModel], noise_scale: float
 ) -> Iterator[tuple[PackedGridModel, int]]:
     """Yield the model of each stratum, and its number of records, on the cells of ``whole``.

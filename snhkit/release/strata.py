@@ -13,7 +13,7 @@ from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
 from snhkit.geometry.strata import By
-from snhkit.models.pooled import pooled as drawn_together
+from snhkit.models.pooled import drawn_together
 from snhkit.privacy import PrivacyUnit
 from snhkit.privacy.strata import in_strata, of_all
 from snhkit.release import file

@@ -21,7 +21,7 @@ from snhkit.teaching.judges import (
     function,
     number,
     numbers,
-    refused_function,
+    result_of,
     unanswered,
 )
 from snhkit.teaching.suspects import FAULTS
@@ -30,7 +30,7 @@ __all__ = ["JUDGES"]
 
 
 def _bet(answer: Any, epsilon: float) -> Verdict:
-    if (refused := refused_function(answer, WITH)) is not None:
+    if isinstance(refused := result_of(answer, WITH), Verdict):
         return refused
     try:
         won, best = chance_to_win(answer, epsilon), surest(epsilon)
@@ -242,11 +242,11 @@ def _capped(answer: Any) -> Verdict:
         (["eve"] * 6 + ["ada"] * 2, 4),
         (["bo"], 3),
     ):
-        if (refused := refused_function(answer, users, most)) is not None:
-            return refused
+        if isinstance(result := result_of(answer, users, most), Verdict):
+            return result
         call = f"rows_kept({users}, {most})"
         try:
-            rows = [range(len(users))[row] for row in answer(users, most)]
+            rows = [range(len(users))[row] for row in result]
         except (TypeError, IndexError):
             return Verdict(False, f"{call} must return a list of positions in users.")
         if len(set(rows)) < len(rows):

@@ -15,7 +15,7 @@ __all__ = [
     "function",
     "number",
     "numbers",
-    "refused_function",
+    "result_of",
     "unanswered",
 ]
 
@@ -142,8 +142,8 @@ def choice(answer: Any, wanted: str, why: str, wrong: Mapping[str, str]) -> Verd
     return Verdict(False, f"{answer!r} is not one of the choices.", f"Give one of {known}.")
 
 
-def refused_function(answer: Any, *args: Any) -> Verdict | None:
-    """Return a verdict if an answer is no function, or raises or returns dots; otherwise None."""
+def result_of(answer: Any, *args: Any) -> Any:
+    """Return what a student's function returns; a verdict if it is none, raises or has dots."""
     if unanswered(answer):
         return _NOTHING
     if not callable(answer):
@@ -156,7 +156,7 @@ def refused_function(answer: Any, *args: Any) -> Verdict | None:
         return Verdict(False, told, "Keep the parameters of the def line, and their order.")
     if result is None:
         return Verdict(False, f"{_call(answer, args)} returns None.", "It must return a result.")
-    return _NOTHING if unanswered(result) else None
+    return _NOTHING if unanswered(result) else result
 
 
 def function(
@@ -175,10 +175,10 @@ def function(
     """
     results, wrong = [], None
     for args in inputs:
-        if (refused := refused_function(answer, *args)) is not None:
-            return refused
+        if isinstance(result := result_of(answer, *args), Verdict):
+            return result
         right = np.asarray(wanted(*args), float)
-        given = as_numbers(answer(*args), right.shape)
+        given = as_numbers(result, right.shape)
         if isinstance(given, Verdict):
             return Verdict(False, f"{_call(answer, args)}: {given.says}", hint)
         results.append(given)
