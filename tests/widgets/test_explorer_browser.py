@@ -161,8 +161,8 @@ class Page:
 
 def agrees(page: Page, ask, name: str = "first") -> dict:
     """The page's table is what the kernel computes anew from its boxes and releases."""
+    page.window.wait_for_timeout(500)  # until the last change of a box has come to the kernel
     told = ask(ANSWERS.replace("NAME", name))
-    page.window.wait_for_timeout(500)  # a table that is drawn anew has no lines yet
     head, *rows = page.rows()
     shown = [title for title in head if title in told["counts"]]
     assert shown
