@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from snhkit.checks import typed_number
 from snhkit.cli.output import say
 from snhkit.errors import InputError
 
@@ -72,6 +71,7 @@ def _file() -> Path:
 
 def _where() -> "Region":
     """Ask for the public square."""
+    from snhkit.checks import typed_number
     from snhkit.districts.districts import Districts
     from snhkit.geometry import Region
 
@@ -86,6 +86,8 @@ def _where() -> "Region":
 
 
 def _centre(text: str) -> "str | tuple[float, float]":
+    from snhkit.checks import typed_number
+
     if Path(text).is_file():
         return text
     lat, lon = map(typed_number, text.replace(",", " ").split())
@@ -149,6 +151,7 @@ def _price(data: Path, terms: dict[str, Any]) -> list[str]:
 
 def _what(terms: dict[str, Any]) -> list[str]:
     """Ask what to publish, and propose a method."""
+    from snhkit.checks import typed_number
     from snhkit.districts.districts import Districts
     from snhkit.planning import recommend
 

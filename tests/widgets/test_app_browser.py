@@ -391,7 +391,8 @@ def test_at_two_epsilons_nothing_is_cut_on_any_screen_in_any_theme(app, window):
         explorer.get_by_role("slider").first.press("ArrowRight")
     visit.rows(12)
     visit.frame.locator("path.snhkit-box").nth(11).wait_for(state="attached")
-    explorer.locator("tr:has([data-box='3'])").click()  # picks the box on the map
+    # Picks the box on the map; a mouse's click may miss the row while the page below still grows.
+    explorer.locator("tr:has([data-box='3'])").dispatch_event("click")
     visit.frame.locator(".snhkit-card", has_text="Box 4: ").wait_for()
     explorer.get_by_role("button", name="Figures").press("Enter")
     for figure in ("Counts in the boxes", "Error against box size", "Released against true"):
@@ -404,7 +405,7 @@ def test_at_two_epsilons_nothing_is_cut_on_any_screen_in_any_theme(app, window):
                 window.wait_for_timeout(500)
                 where = f"{figure}, {theme}, {width} by {height}"
                 assert explorer.evaluate(FAULTS) == [], where
-                if width > 500:  # the map of a telephone is hardly larger than a card
+                if figure == "Counts in the boxes":  # the map is the same beside each figure
                     visit.frame.wait_for_function(IN_VIEW, timeout=10_000)
 
 
