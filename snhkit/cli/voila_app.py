@@ -10,6 +10,7 @@ from typing import Any
 
 from tornado.web import HTTPError
 from voila.app import Voila
+from voila.shutdown_kernel_handler import VoilaShutdownKernelHandler
 from voila.tornado.kernel_websocket_handler import VoilaKernelWebsocketHandler
 
 __all__ = ["ExplorerApp", "whole"]
@@ -50,6 +51,13 @@ class GuardedSocket(VoilaKernelWebsocketHandler):
         await asyncio.sleep(max(_LEAST_S, len(message) / _BYTES_S))
 
 
+class Closing(VoilaShutdownKernelHandler):
+    """The end of a kernel, for which a browser asks when its page is closed."""
+
+    def check_xsrf_cookie(self) -> None:
+        """Let the request pass: it cannot state the cookie, and no other page knows the kernel."""
+
+
 class ExplorerApp(Voila):
     """A Voila server that passes its access token to the browser in a file.
 
@@ -63,11 +71,13 @@ class ExplorerApp(Voila):
         webbrowser.open(page.as_uri())
 
     def init_handlers(self) -> Any:
-        """Return Voila's handlers, with the guarded websocket in place of its own."""
+        """Return Voila's handlers, with two of this file in place of its own."""
+        ours = {
+            VoilaKernelWebsocketHandler: GuardedSocket,
+            VoilaShutdownKernelHandler: Closing,
+        }
         handlers: Any = super().init_handlers()
-        at = [handler[1] for handler in handlers].index(VoilaKernelWebsocketHandler)
-        handlers[at] = (handlers[at][0], GuardedSocket)
-        return handlers
+        return [(path, ours.get(kind, kind), *rest) for path, kind, *rest in handlers]
 
 
 def whole(message: str | bytes) -> bool:

@@ -280,6 +280,7 @@ class Explorer(w.VBox):
             self._said[
                 "title"
             ].value = f'<h1>{title}</h1><p class="snhkit-soft" title="{about}">{about}</p>'
+            self._remember()  # before a person sees the rest and leaves the page
             self._said["banner"].value = BANNER if self._teaching else ""
             if not self._teaching:  # the truth goes at once, before anything is computed
                 self._said["verdict"].value = ""
@@ -292,7 +293,6 @@ class Explorer(w.VBox):
             self._said["ledger"].value = ledger_panel(self.dataset.ledger)
             self._show_controls()
             self._show_verdict()
-            self._remember()
 
     def _show_controls(self, change: object = None) -> None:
         with self._lock:

@@ -418,8 +418,10 @@ def test_a_reload_offers_to_go_on(app, window):
     explorer.get_by_role("button", name="Build", exact=True).click()
     explorer.locator(".snhkit-built", has_text="spent 0.2, left 2.8").wait_for(timeout=40_000)
     before = visit.rows(12)
+    kernel = app.kernels()[-1]
 
     window.reload(timeout=90_000)
+    assert gone(kernel)  # the kernel of a page that was closed
     explorer.get_by_text("with 1 release and 12 boxes").wait_for(timeout=40_000)
     assert explorer.locator(".snhkit-built").count() == 0
     explorer.get_by_role("button", name="Go on").click()
