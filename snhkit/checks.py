@@ -89,6 +89,13 @@ def typed_number(text: str) -> float:
     return number
 
 
+def typed_whole(text: str) -> int:
+    """Return the whole number of at least 1 that a person typed."""
+    if not (len(text) < 19 and text.isascii() and text.strip().isdecimal() and int(text)):
+        raise InputError(f"Give a whole number of at least 1, not {text.strip()!r}.")
+    return int(text)
+
+
 def is_number(text: str) -> bool:
     """Return whether a text of a file is a number."""
     try:

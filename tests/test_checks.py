@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from snhkit.checks import floats, positive, two_numbers, whole
+from snhkit.checks import floats, positive, two_numbers, typed_whole, whole
 from snhkit.errors import InputError
 from snhkit.geometry import RangeQueries, Region
 
@@ -73,3 +73,10 @@ def test_what_is_missing_is_nan(values):
 def test_what_is_no_number_is_refused(values):
     with pytest.raises(InputError, match="x must contain numbers only"):
         floats("x", values)
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "１", "9" * 5000, "five"])
+def test_what_is_typed_as_a_number_of_records_is_a_whole_number(text):
+    assert typed_whole(" 17 ") == 17
+    with pytest.raises(InputError, match="whole number of at least 1"):
+        typed_whole(text)

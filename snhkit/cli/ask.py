@@ -9,6 +9,7 @@ import click
 
 from snhkit.cli.output import say
 from snhkit.errors import InputError
+from snhkit.questions import QUESTIONS
 
 if TYPE_CHECKING:
     from snhkit.geometry import Region
@@ -42,6 +43,10 @@ def ask(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     context.exit()
 
 
+def _say(question: str) -> None:
+    say("\n{}\n{}".format(*QUESTIONS[question]))
+
+
 def _until(text: str, read: Callable[[str], Any], **options: Any) -> Any:
     """Ask until ``read`` takes the answer; return what it returns."""
     while True:
@@ -56,7 +61,7 @@ def _file() -> Path:
     from snhkit.data.sources.columns import rules_of
     from snhkit.data.sources.opening import open_source
 
-    say("1. Which file? Nothing is counted. You alone see its columns and first positions.")
+    _say("file")
 
     def read(path: str) -> Path:
         part = open_source(path, rules_of()).parts[0]
@@ -75,7 +80,7 @@ def _where() -> "Region":
     from snhkit.districts.districts import Districts
     from snhkit.geometry import Region
 
-    say("\n2. Where? A public square, from a map or a city's border, and never from the records.")
+    _say("place")
     found = _until("Latitude and longitude of its centre, or a file with a public border", _centre)
     if isinstance(found, str):
         return Region.covering(Districts.of(found).rows)
@@ -96,15 +101,12 @@ def _centre(text: str) -> "str | tuple[float, float]":
 
 def _people(data: Path) -> tuple[list[str], dict[str, Any]]:
     """Ask who may appear more than once; return options, and the terms for expected errors."""
+    from snhkit.checks import typed_whole
     from snhkit.data.sources.columns import rules_of
     from snhkit.data.sources.opening import open_source, people_column
     from snhkit.privacy import PrivacyUnit
 
-    say(
-        "\n3. Who may appear more than once? If a column says whose record it is, all records of a "
-        "person are hidden together. Without such a column, one record is hidden, which protects "
-        "a person only if nobody appears twice."
-    )
+    _say("people")
     columns = open_source(data, rules_of()).parts[0].layout.names
 
     def column(name: str) -> str:
@@ -115,12 +117,7 @@ def _people(data: Path) -> tuple[list[str], dict[str, Any]]:
     name = _until("Column of people, or nobody", column, default=people_column(data) or _NOBODY)
     if name == _NOBODY:
         return ["--unit", "record"], {}
-    say(
-        "How many records of each person count? Choose by public knowledge, such as how many "
-        "trips people make. The noise grows with this number; with a small one, records are left "
-        "out and all counts are too low, by how much is not known."
-    )
-    most = _until("Records of each person", _whole, default="5")
+    most = _until("Records of each person", typed_whole, default="5")
     say(PrivacyUnit("user", most).counting)
     people = ["--user", name, "--max-per-user", str(most)]
     return people, {"unit": "user", "max_per_user": most}
@@ -128,16 +125,14 @@ def _people(data: Path) -> tuple[list[str], dict[str, Any]]:
 
 def _price(data: Path, terms: dict[str, Any]) -> list[str]:
     """Ask for the budget and for epsilon, beside the errors to expect."""
+    from snhkit.checks import typed_whole
     from snhkit.metrics import SIZE_BANDS_M, band_name
     from snhkit.planning.recommend import prospects
     from snhkit.privacy import exact
     from snhkit.privacy.data_ledgers import ledger_of
 
-    say(
-        "\n4. How much in total? The budget is all epsilon that may ever be spent on the records. "
-        "A larger epsilon gives smaller errors and hides people less."
-    )
-    terms["n"] = _until("About how many records count, as is publicly known", _whole)
+    _say("price")
+    terms["n"] = _until("About how many records count, as is publicly known", typed_whole)
     say(f"\nExpected relative errors of squares, by the best method for each, {_ESTIMATES}:")
     say(f"{'epsilon':>9}" + "".join(f"{band_name(band):>14}" for band in SIZE_BANDS_M))
     for epsilon, errors in prospects(**terms):
@@ -155,10 +150,7 @@ def _what(terms: dict[str, Any]) -> list[str]:
     from snhkit.districts.districts import Districts
     from snhkit.planning import recommend
 
-    say(
-        "\nWhat to publish? Districts are counted directly, with the least noise. Boxes can be "
-        "drawn anywhere by readers, and districts counted by adding up."
-    )
+    _say("publish")
     if click.prompt("Publish", type=click.Choice(["boxes", "districts"])) == "districts":
         path = _until("File of polygons", lambda text: text if Districts.of(text) else "")
         label = _until("Column of their names; none", str, default="")
@@ -174,9 +166,3 @@ def _what(terms: dict[str, Any]) -> list[str]:
     say(f"Proposed: {proposal[-1].reason}")
     found = click.prompt("Method", default=proposal[-1].method)
     return ["--method", found, "--sizes-m", sizes]
-
-
-def _whole(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and int(text)):
-        raise InputError(f"Give a whole number of at least 1, not {text!r}.")
-    return int(text)

@@ -12,6 +12,7 @@ from snhkit.geometry import Region
 from snhkit.markup import html_table
 from snhkit.metrics import SIZE_BANDS_M, band_name
 from snhkit.planning.recommend import prospects
+from snhkit.questions import QUESTIONS
 from snhkit.widgets.own_file import OwnFile, declared, whole_number
 from snhkit.widgets.session import Session
 from snhkit.widgets.wording import message
@@ -46,37 +47,13 @@ _FIELDS = {
     "label": ("Label", "optional column", "Column with the names of the districts"),
     "public": ("Public", "optional file", "Public points that show where queries are expected"),
 }
-_STEPS = (
-    (
-        "1. Which file?",
-        "Nothing is counted here. Only the names of its columns are read.",
-        ("path", "time", "tz", "title"),
-    ),
-    (
-        "2. Where?",
-        "The square is public: choose it on a map, never from the records. The map outlines it.",
-        ("center", "side_km"),
-    ),
-    (
-        "3. Who may appear more than once?",
-        "If a column says whose record it is, all records of a person are hidden together. Choose "
-        "how many of each count from public knowledge: the noise grows with this number, and "
-        "further records are left out, so that all counts are too low, by how much is not known.",
-        ("user", "most", "kind"),
-    ),
-    (
-        "4. How much in total?",
-        "The budget is all epsilon that may ever be spent on these records; a ledger beside the "
-        "file adds it up. A larger epsilon gives smaller errors and hides people less.",
-        ("about", "budget"),
-    ),
-    (
-        "What to publish?",
-        "Districts are counted directly, with the least noise. Boxes can be drawn anywhere.",
-        ("districts", "label", "public"),
-    ),
-)
-
+_STEPS = {
+    "file": ("path", "time", "tz", "title"),
+    "place": ("center", "side_km"),
+    "people": ("user", "most", "kind"),
+    "price": ("about", "budget"),
+    "publish": ("districts", "label", "public"),
+}
 _LEFT_OUT = "The file is open. Rows outside the square or without a usable position were left out."
 
 
@@ -115,16 +92,16 @@ class OpenPanel(w.VBox):
         self.back = w.Button(description="Back", tooltip="The question before")
         self.next = w.Button(description="Next", tooltip="The next question")
         self.message, self.errors = w.HTML(), w.HTML()
-        beside = {2: [self.alone], 3: [self.errors]}
+        beside = {"people": [self.alone], "price": [self.errors]}
         self.steps = [
             w.VBox(
                 [
-                    w.HTML(f'<h3>{title}</h3><p class="snhkit-soft">{means}</p>'),
+                    w.HTML('<h3>{}</h3><p class="snhkit-soft">{}</p>'.format(*QUESTIONS[asked])),
                     *(self.fields[name] for name in names),
-                    *beside.get(k, []),
+                    *beside.get(asked, []),
                 ]
             )
-            for k, (title, means, names) in enumerate(_STEPS)
+            for asked, names in _STEPS.items()
         ]
         buttons = w.HBox([self.back, self.next, self.button])
         super().__init__([*self.steps, buttons, self.message])

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
-from snhkit.checks import typed_number
+from snhkit.checks import typed_number, typed_whole
 from snhkit.data import read_points
 from snhkit.data.sources.files import is_large
 from snhkit.data.sources.opening import people_column
@@ -219,9 +219,10 @@ def whole_number(what: str, text: str) -> int | None:
     """Return a number that a person typed; None if the text is empty."""
     if not text.strip():
         return None
-    if not (text.strip().isdecimal() and text.isascii()) or int(text) < 1:
-        raise InputError(f"{what} must be a whole number of at least 1, not {text.strip()!r}.")
-    return int(text)
+    try:
+        return typed_whole(text)
+    except InputError as refusal:
+        raise InputError(f"{what}: {refusal}") from None
 
 
 def declared(center: str, side_km: str) -> tuple[float, float, float]:

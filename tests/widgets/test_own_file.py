@@ -163,7 +163,7 @@ def test_questions_come_one_after_another_and_end_in_a_command(path):
         ({"center": "4_6, 3"}, "Centre must be latitude and longitude"),
         ({"side_km": "１"}, "Side must be a number of kilometres"),
         ({"side_km": "nan"}, "Side must be a number of kilometres"),
-        ({"user": "id", "most": "²"}, "must be a whole number of at least 1, not"),
+        ({"user": "id", "most": "²"}, "a whole number of at least 1, not"),
         ({"budget": "1_0"}, "the digits 0 to 9"),
         ({"side_km": "wide"}, "Side must be a number of kilometres"),
         ({"side_km": "-3"}, "side_m"),

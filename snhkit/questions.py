@@ -1,0 +1,29 @@
+"""The questions that the owner of a file answers, on the command line and in the explorer."""
+
+__all__ = ["QUESTIONS"]
+
+QUESTIONS = {
+    "file": ("1. Which file?", "Nothing is counted here, and only you see what is read."),
+    "place": (
+        "2. Where?",
+        "The square is public: choose it on a map or from a city's border, never from the records.",
+    ),
+    "people": (
+        "3. Who may appear more than once?",
+        "If a column says whose record it is, all records of a person are hidden together. Without "
+        "it one record is hidden, which protects a person only if nobody appears twice. Choose how "
+        "many records of each count from public knowledge: the noise grows with this number, and "
+        "further records are left out, so that all counts are too low, by how much is not known.",
+    ),
+    "price": (
+        "4. How much in total?",
+        "The budget is all epsilon that may ever be spent on these records; a ledger beside the "
+        "file adds it up. A larger epsilon gives smaller errors and hides people less.",
+    ),
+    "publish": (
+        "What to publish?",
+        "Districts are counted directly, with the least noise. Boxes can be drawn anywhere by "
+        "readers, and districts counted by adding up.",
+    ),
+}
+"""The title of each question, and a text that says what it means."""
