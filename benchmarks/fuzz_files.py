@@ -207,7 +207,7 @@ def tried(data: bytes, path: Path) -> str:
     repr(release)
     boxes = questions(release.region)
     assert np.isfinite(release.answer(boxes)).all()
-    release.standard_error(boxes)
+    release.noise_sd(boxes)
     release.to_bytes()
     return "loaded"
 

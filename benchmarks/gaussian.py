@@ -41,7 +41,7 @@ def box_errors(builder: Any, budget: snh.Budget, releases: int) -> np.ndarray:
         mixed.release(builder, epsilon=each, delta=budget.delta),
     )
     boxes = [snh.RangeQueries.sample(records.region, 200, (side, side), seed=1) for side in SIDES_M]
-    return np.array([[one.standard_error(of).mean() for one in made] for of in boxes])
+    return np.array([[one.noise_sd(of).mean() for one in made] for of in boxes])
 
 
 def epsilon_of_rho(budget: snh.Budget, releases: int) -> Fraction:

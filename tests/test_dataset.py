@@ -379,7 +379,7 @@ class TestGaussianNoise:
         data = self.approximate(records, unit="user", max_per_user=4)
         four = data.release(Identity(100), epsilon="0.5", delta="1e-6")
         whole = RangeQueries(records.region, [0], [0], [100], [100])
-        assert four.standard_error(whole) == pytest.approx(4 * one.standard_error(whole), rel=1e-6)
+        assert four.noise_sd(whole) == pytest.approx(4 * one.noise_sd(whole), rel=1e-6)
 
     def test_an_epsilon_too_small_for_noise_is_refused_before_it_is_paid(self, records):
         data = self.approximate(records)

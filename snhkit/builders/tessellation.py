@@ -66,7 +66,7 @@ class Tessellation:
     >>> wards = gpd.GeoDataFrame({"ward": ["west", "east"]}, geometry=halves, crs=4326)
     >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
     >>> release = data.release(snh.Tessellation(wards, label="ward"), epsilon=1)
-    >>> release.answer(wards).shape, release.standard_error(wards).round(2)
+    >>> release.answer(wards).shape, release.noise_sd(wards).round(2)
     ((2,), array([1.36, 1.36]))
 
     Notes

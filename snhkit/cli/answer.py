@@ -38,7 +38,7 @@ __all__ = ["answer"]
 def answer(file, boxes, out, as_json, raster, cell_m) -> None:
     """Estimate the counts of boxes or polygons from a release, at no cost in privacy.
 
-    The output has the rows of --boxes with five more columns: count, the estimate; standard_error,
+    The output has the rows of --boxes with five more columns: count, the estimate; noise_sd,
     the standard deviation of the noise alone; low and high, between which the true count lies in
     about 90 % of cases (exact for districts that were counted one by one, elsewhere estimated from
     errors on public cities); and area_m2, the area inside the region. Unknown values are left

@@ -23,7 +23,7 @@ _SIDES = 4
 _NAMES = ("south", "west", "north", "east")
 _MAX_BYTES = 2**30
 _GEOJSON = (".geojson", ".json")
-_DECIMALS = {"count": 3, "standard_error": 3, "low": 3, "high": 3, "area_m2": 1}
+_DECIMALS = {"count": 3, "noise_sd": 3, "low": 3, "high": 3, "area_m2": 1}
 
 
 def read_boxes(path: str | os.PathLike[str]) -> "pd.DataFrame | gpd.GeoDataFrame":

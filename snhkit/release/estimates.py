@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ADDED", "Estimates", "Queries", "estimates", "together"]
 
-ADDED = ("count", "standard_error", "low", "high", "area_m2")
+ADDED = ("count", "noise_sd", "low", "high", "area_m2")
 """The columns of ``Release.estimate``, after those of the question."""
 
 Queries: TypeAlias = Union[

@@ -51,7 +51,7 @@ def to_xarray(release: "Release", cell_m: float | None = None) -> "xarray.Datase
     grid, region = grid_of(release, cell_m), release.region
     found = release.estimate(grid.boxes())
     x = (np.arange(grid.m) + 0.5) * grid.cell_m - region.side_m / 2
-    named = {"count": "estimated number of records", "standard_error": "of the noise in the count"}
+    named = {"count": "estimated number of records", "noise_sd": "of the noise in the count"}
     layers = {
         name: (("y", "x"), found[name].to_numpy().reshape(grid.m, grid.m).T[::-1],
                {"long_name": told, "units": "records", "grid_mapping": "spatial_ref"})

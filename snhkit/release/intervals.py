@@ -156,9 +156,7 @@ def meaning(release: "Release", level: float = DEFAULT_LEVEL, *, exact: bool = F
             f"counted with a probability of at least {share}, which follows from the noise."
         )
     whole = RangeQueries(release.region, [0], [0], [release.region.side_m], [release.region.side_m])
-    if release.method in interval_table()["quantiles"] or np.isfinite(
-        release.standard_error(whole)[0]
-    ):
+    if release.method in interval_table()["quantiles"] or np.isfinite(release.noise_sd(whole)[0]):
         return (
             f"The {share} interval of a count contains the true count in about {share} of "
             "cases. It allows for the noise and for records that are spread unevenly inside cells. "

@@ -140,7 +140,7 @@ class Release:
         """
         return self._asked(queries).count
 
-    def standard_error(self, queries: "Queries") -> NDArray[np.float64]:
+    def noise_sd(self, queries: "Queries") -> NDArray[np.float64]:
         """Return the standard deviation of the noise in the answers, in records, shape (q,).
 
         Records that do not lie evenly inside cells cause a further error, which is not included.
@@ -195,7 +195,7 @@ class Release:
             One row for each query: the columns that the queries have, and
 
             - ``count``, the estimated number of records; noise can make it negative;
-            - ``standard_error``, the standard deviation of the noise in the count, which does not
+            - ``noise_sd``, the standard deviation of the noise in the count, which does not
               include the error of records that lie unevenly inside cells; nan if unknown;
             - ``low`` and ``high``, bounds between which the true count can be expected, not below
               0. For whole cells or districts with noise of a known distribution, they follow from
@@ -227,7 +227,7 @@ class Release:
         >>> release = data.release(snh.UniformGrid(), epsilon=1)
         >>> frame = release.estimate([(-96.80, 46.87, -96.78, 46.88)])
         >>> list(frame)[4:]
-        ['count', 'standard_error', 'low', 'high', 'area_m2']
+        ['count', 'noise_sd', 'low', 'high', 'area_m2']
         """
         return self._asked(queries).frame(level)
 
@@ -260,7 +260,7 @@ class Release:
         )
 
     def to_xarray(self, cell_m: float | None = None) -> "xarray.Dataset":
-        """Return the counts, and standard errors where known, as a raster of the region.
+        """Return the counts, and where known the spread of their noise, as a raster of the region.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class Release:
         Returns
         -------
         xarray.Dataset
-            ``count`` and ``standard_error`` with the axes y (from north) and x, in metres of the
+            ``count`` and ``noise_sd`` with the axes y (from north) and x, in metres of the
             region's projection, which ``spatial_ref`` describes as GDAL and rioxarray expect.
             ``dataset.rio.to_raster("counts.tif")`` writes a GeoTIFF.
 

@@ -389,18 +389,18 @@ class TestAnswers:
 
     def test_boxes_of_another_region_are_refused(self, release):
         elsewhere = RangeQueries(Region.around(lat=45, lon=7, side_m=401), [1], [1], [9], [9])
-        for ask in (release.answer, release.standard_error):
+        for ask in (release.answer, release.noise_sd):
             with pytest.raises(InputError, match=r"the region of the release.*400.*not .*401"):
                 ask(elsewhere)
 
-    def test_standard_errors_are_known_for_every_box_or_for_none(self, release, records):
+    def test_noise_sds_are_known_for_every_box_or_for_none(self, release, records):
         boxes = boxes_of(records.region)
-        errors = release.standard_error(boxes)
+        errors = release.noise_sd(boxes)
         assert errors.shape == (60,)
         assert np.isnan(errors).all() or (errors[overlap(boxes) > 1] > 0).all()
         assert np.isnan(errors).all() or (errors[overlap(boxes) == 0] == 0).all()
-        assert release.standard_error(boxes[:0]).shape == (0,)
-        again = release.standard_error(boxes[::-1])[::-1]
+        assert release.noise_sd(boxes[:0]).shape == (0,)
+        again = release.noise_sd(boxes[::-1])[::-1]
         np.testing.assert_allclose(again, errors, rtol=1e-9)
 
     @pytest.mark.parametrize(("which", "epsilon", "terms", "public"), EXTREMES, ids=str)
@@ -430,7 +430,7 @@ class TestFile:
                 assert again.hyperparameters[field.name] == given
         boxes = boxes_of(records.region)
         assert (again.answer(boxes) == release.answer(boxes)).all()
-        np.testing.assert_array_equal(again.standard_error(boxes), release.standard_error(boxes))
+        np.testing.assert_array_equal(again.noise_sd(boxes), release.noise_sd(boxes))
         assert again.to_bytes() == release.to_bytes()
         assert repr(again) == repr(release)
 

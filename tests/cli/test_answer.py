@@ -27,7 +27,7 @@ def test_answer_gives_csv_rows_back_with_counts(run, released, tmp_path):
     )
     a, b = (",".join(map(str, row)) for row in found.to_numpy())
     assert out == (
-        "id,South, west ,north,east,note,count,standard_error,low,high,area_m2\n"
+        "id,South, west ,north,east,note,count,noise_sd,low,high,area_m2\n"
         f'007,43.03,-87.92,43.04,-87.91,"a, b",{a}\n'
         f"8,43.038,-87.911,43.0385,-87.91,,{b}\n"
     )
@@ -125,11 +125,11 @@ def test_json_is_for_pipes_and_answers_say_the_noise(run, released, tmp_path):
     code, out, _ = run("answer", "t.snh", "--boxes", "b.csv", "--json")
     (row,) = json.loads(out)
     assert code == 0
-    assert row["standard_error"] > 0
+    assert row["noise_sd"] > 0
     assert row["low"] <= row["count"] <= row["high"]
     _, table, _ = run("answer", "t.snh", "--boxes", "b.csv")
     head, line = table.splitlines()
-    assert head == "south,west,north,east,count,standard_error,low,high,area_m2"
+    assert head == "south,west,north,east,count,noise_sd,low,high,area_m2"
     assert line.split(",")[4:-1] == [str(float(row[name])) for name in ADDED[:-1]]
     _, out, _ = run("ledger", "t.csv.ledger", "--json")
     assert json.loads(out)["entries"][0]["state"] == "settled"

@@ -24,7 +24,7 @@ def test_a_raster_is_read_back_by_gdal_with_equal_sums(release, tmp_path):
     rasterio = pytest.importorskip("rasterio")
     data = release.to_xarray()
     assert float(data["count"].sum()) == pytest.approx(release.cells()["count"].sum())
-    assert float(data["standard_error"].min()) == pytest.approx(float(data["standard_error"].max()))
+    assert float(data["noise_sd"].min()) == pytest.approx(float(data["noise_sd"].max()))
     data["count"].rio.to_raster(tmp_path / "counts.tif")
     with rasterio.open(tmp_path / "counts.tif") as raster:
         assert raster.read(1).sum() == pytest.approx(release.cells()["count"].sum())

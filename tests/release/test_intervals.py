@@ -79,7 +79,7 @@ def test_without_theory_and_measurement_no_bounds_are_given_but_a_reason(release
     object.__setattr__(release, "method", "Quarters")
     try:
         assert "not known" not in meaning(release)  # the noise is
-        monkeypatch.setattr(snh.Release, "standard_error", lambda _, boxes: np.array([np.nan]))
+        monkeypatch.setattr(snh.Release, "noise_sd", lambda _, boxes: np.array([np.nan]))
         assert "The interval of Quarters is not known" in meaning(release)
     finally:
         object.__setattr__(release, "method", "Identity")
@@ -201,7 +201,7 @@ class TestExact:
         )
         assert Estimates.of(release, boxes).exact.tolist() == [True, False]
         low, high = release.interval(boxes)[0]
-        one = release.standard_error(boxes[:1])[0] ** 2 / 3
+        one = release.noise_sd(boxes[:1])[0] ** 2 / 3
         wanted = exact_bounds(release.answer(boxes)[:1], np.array([3.0]), one, 0.9, gaussian=False)
         assert [low, high] == np.maximum(wanted[0], 0).tolist()
 

@@ -55,7 +55,7 @@ class TestAnswers:
         release = around(model())
         for frame in (FRAME, FRAME.to_crs(4326), FRAME.to_crs(32632)):
             assert release.answer(frame).tolist() == [40, 80]
-            assert release.standard_error(frame).tolist() == [3, 3]
+            assert release.noise_sd(frame).tolist() == [3, 3]
         assert release.answer(FRAME.iloc[::-1]).tolist() == [80, 40]
 
     def test_a_shape_a_little_larger_than_a_district_is_not_the_district(self):
@@ -68,12 +68,10 @@ class TestAnswers:
         boxes = RangeQueries(CITY, [50, 200, 0], [100, 200, 0], [100, 200, 400], [200, 200, 400])
         assert release.answer(boxes).tolist() == pytest.approx([10 + 20 + 10, 40, 240])
         wanted = [9 * (1 / 16 + 1 / 16 + 1 / 144), 9 / 9, 9 * 3]
-        assert release.standard_error(boxes) ** 2 == pytest.approx(wanted)
+        assert release.noise_sd(boxes) ** 2 == pytest.approx(wanted)
         shapes = polygons(*shapely.box(boxes.x, boxes.y, boxes.x1, boxes.y1))
         assert release.answer(shapes) == pytest.approx(release.answer(boxes), abs=1e-3)
-        np.testing.assert_allclose(
-            release.standard_error(shapes), release.standard_error(boxes), rtol=1e-4
-        )
+        np.testing.assert_allclose(release.noise_sd(shapes), release.noise_sd(boxes), rtol=1e-4)
 
     def test_triangles_count_by_their_area(self):
         triangle = shapely.Polygon([(0, 0), (100, 0), (100, 200)])
@@ -102,7 +100,7 @@ class TestAnswers:
         release = around(PolygonModel(partition, np.array([50, 7]), 1.0))
         whole = RangeQueries(CITY, [0, 0], [0, 0], [400, 200], [400, 400])
         assert release.answer(whole).tolist() == [50, 25]
-        assert release.standard_error(whole).tolist() == [1, 0.5]
+        assert release.noise_sd(whole).tolist() == [1, 0.5]
 
 
 class TestRelease:
@@ -113,7 +111,7 @@ class TestRelease:
 
     def test_the_card_says_what_is_outside(self, release):
         card = release.card()
-        error = release.standard_error(FRAME)[0]
+        error = release.noise_sd(FRAME)[0]
         assert card["Settings"] == "districts = 2"
         assert card["Districts"] == f"2, each a noisy count with standard error {error:.3g}"
         assert card["Outside"].startswith(

@@ -91,14 +91,14 @@ def test_a_box_is_a_polygon_too(released, builder, records):
     polygons = shapely.box(boxes.x, boxes.y, boxes.x + boxes.width, boxes.y + boxes.height)
     counts = release.answer(shapes(*polygons))
     np.testing.assert_allclose(counts, release.answer(boxes), atol=1e-6)
-    errors = release.standard_error(shapes(*polygons))
-    np.testing.assert_allclose(errors, release.standard_error(boxes), rtol=1e-5)
+    errors = release.noise_sd(shapes(*polygons))
+    np.testing.assert_allclose(errors, release.noise_sd(boxes), rtol=1e-5)
 
 
 @SOME_OUTSIDE
 @pytest.mark.parametrize("builder", [DAWA(order=4), TINY])
 def test_where_no_theory_gives_the_noise_the_error_is_not_known(released, builder, records):
-    errors = released(records, builder).standard_error(shapes(*districts(3)))
+    errors = released(records, builder).noise_sd(shapes(*districts(3)))
     assert errors.shape == (3,)
     assert np.isnan(errors).all()
 
@@ -204,7 +204,7 @@ class TestWhereverLongitudesBegin:
         whole = shapely.MultiPolygon([self.west, self.east])
         frame = gpd.GeoSeries([self.west, self.east, whole], crs=crs)
         assert self.release.answer(frame) == pytest.approx([320, 320, 640], abs=0.5)
-        assert self.release.standard_error(frame).shape == (3,)
+        assert self.release.noise_sd(frame).shape == (3,)
 
     def test_longitudes_up_to_360(self):
         frame = gpd.GeoSeries([shapely.box(180, -18, 181, -16), shapely.box(179, -18, 181, -16)])
@@ -242,7 +242,7 @@ class TestElsewhere:
         with pytest.raises(InputError, match="are latitude and longitude swapped") as refusal:
             self.asked(swapped)
         with pytest.raises(InputError, match="swapped"):
-            self.release.standard_error(gpd.GeoSeries([swapped], crs=4326))
+            self.release.noise_sd(gpd.GeoSeries([swapped], crs=4326))
         assert "lie between x = 44.999 and 45.001, y = 6.999 and 7.001" in str(refusal.value)
 
     def test_swapped_beyond_the_globe(self):

@@ -151,8 +151,8 @@ def test_sums_over_strata_are_the_total(day):
         total, each = day.total().estimate(asked), day.estimate(asked)
         count = each["count"].to_numpy().reshape(len(day), -1)
         np.testing.assert_allclose(total["count"], count.sum(axis=0))
-        squares = each["standard_error"].to_numpy().reshape(len(day), -1) ** 2
-        np.testing.assert_allclose(total["standard_error"], np.sqrt(squares.sum(axis=0)))
+        squares = each["noise_sd"].to_numpy().reshape(len(day), -1) ** 2
+        np.testing.assert_allclose(total["noise_sd"], np.sqrt(squares.sum(axis=0)))
         assert np.all(total["low"] < total["count"])
         assert np.all(total["count"] < total["high"])
         areas = each["area_m2"].to_numpy().reshape(len(day), -1)

@@ -201,7 +201,7 @@ def bought(n, **builders):
 @WIDTHS.claim("the error is many times larger than noise explains")
 def _(n):
     (release,) = bought(n, widest=snh.Identity(400)).values()
-    return abs(release.answer(n.box) - n.truth)[0] > 5 * release.standard_error(n.box)[0]
+    return abs(release.answer(n.box) - n.truth)[0] > 5 * release.noise_sd(n.box)[0]
 
 
 @WIDTHS.claim("for small boxes its cells are far too wide")

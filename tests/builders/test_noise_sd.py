@@ -46,7 +46,7 @@ RELEASES = 200
 
 
 @pytest.mark.parametrize("builder", LINEAR.values(), ids=LINEAR)
-def test_standard_errors_follow_from_each_noisy_number(builder, records, city, monkeypatch):
+def test_noise_sds_follow_from_each_noisy_number(builder, records, city, monkeypatch):
     """One noise number at a time is 1 and all others are 0, which gives its factor in answers."""
     data = PrivateDataset(records, budget=10**6, unit="user", max_per_user=3, n_public=True)
     boxes = RangeQueries.sample(city, 40, (10, 390))
@@ -78,7 +78,7 @@ def test_standard_errors_follow_from_each_noisy_number(builder, records, city, m
         factor = (answers(data.release(builder, epsilon=1)) - answers(without)) / one
         variance += factor**2 * dlaplace(float(1 / drawn[position])).var()
     assert len(drawn) > 10
-    told = [without.standard_error(boxes), without.standard_error(triangles)]
+    told = [without.noise_sd(boxes), without.noise_sd(triangles)]
     np.testing.assert_allclose(np.concatenate(told), np.sqrt(variance), rtol=1e-6)
 
 
@@ -87,7 +87,7 @@ def test_standard_errors_follow_from_each_noisy_number(builder, records, city, m
     [*((builder, 0) for builder in NOISY.values()), (QuadTree(3), "1e-6"), (GRIDS, "1e-6")],
     ids=[*NOISY, "QuadTree, Gaussian", "HB2D, Gaussian"],
 )
-def test_standard_errors_match_the_errors_of_many_releases(builder, delta, records, city):
+def test_noise_sds_match_the_errors_of_many_releases(builder, delta, records, city):
     """Mean squares lie within 6 of their standard errors, with a false-alarm rate of 1e-8.
 
     The standard errors are below 3 %. AG is allowed 5 % more, because its pieces depend on its
@@ -104,7 +104,7 @@ def test_standard_errors_match_the_errors_of_many_releases(builder, delta, recor
         counts = cells.count(records).counts
         table = SummedArea if isinstance(cells, Grid) else DensityTable
         error = release.answer(boxes) - table(cells, counts).sums(boxes)
-        squares.append(np.mean((error / release.standard_error(boxes)) ** 2))
+        squares.append(np.mean((error / release.noise_sd(boxes)) ** 2))
     doubt = np.std(squares) / np.sqrt(RELEASES)
     assert doubt < 0.03
     tolerance = 6 * doubt + 0.05 * isinstance(builder, AdaptiveGrid)
