@@ -6,23 +6,30 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-__all__ = ["Cell", "error_text", "html_table", "interval_text", "number", "percent"]
+__all__ = ["Cell", "count_texts", "error_text", "html_table", "number", "percent"]
 
 
-def number(value: float) -> str:
-    """Return a count as text: whole below 1,000, else to three figures, as ``counts.js`` does."""
-    size = abs(value)
+def number(value: float, width: float = math.inf) -> str:
+    """Return a count as text: whole below 1,000, else to three figures, as ``counts.js`` does.
+
+    More figures are given if the count lies in an interval so narrow that these would hide it.
+    """
+    size, step = abs(value), 1
+    if size >= 1000:
+        finest = math.log10(max(min(width, size), 1))
+        step = 10 ** min(math.floor(math.log10(size)) - 2, math.floor(finest))
+    shown = math.copysign(math.floor(size / step + 0.5) * step, value)
     if size < 1000:
         shown = math.floor(value + 0.5)
-    else:
-        step = 10 ** (math.floor(math.log10(size)) - 2)
-        shown = math.copysign(math.floor(size / step + 0.5) * step, value)
     return f"{shown:,.0f}".replace("-", "\u2212")
 
 
-def interval_text(low: float, high: float) -> str:
-    """Return the ends of an interval as text; empty if they are unknown."""
-    return f"{number(low)} to {number(high)}" if math.isfinite(low) else ""
+def count_texts(count: float, low: float, high: float) -> tuple[str, str]:
+    """Return a count and the ends of its interval as texts; the second is empty if unknown."""
+    if not math.isfinite(low):
+        return number(count), ""
+    width = high - low
+    return number(count, width), f"{number(low, width)} to {number(high, width)}"
 
 
 def error_text(value: float) -> str:

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from snhkit.markup import error_text, html_table, interval_text, number, percent
+from snhkit.markup import count_texts, error_text, html_table, number, percent
 
 
 @pytest.mark.parametrize(
@@ -23,8 +23,20 @@ def test_errors_have_two_figures():
 
 
 def test_what_is_unknown_has_no_number():
-    assert interval_text(math.nan, math.nan) == percent(math.nan) == error_text(math.nan) == ""
-    assert interval_text(1.2, 1_234) == "1 to 1,230"
+    assert count_texts(1_234, math.nan, math.nan) == ("1,230", "")
+    assert percent(math.nan) == error_text(math.nan) == ""
+
+
+@pytest.mark.parametrize(
+    ("count", "low", "high", "texts"),
+    [(600, 1.2, 1_234, ("600", "1 to 1,230")),
+     (13_402, 13_396, 13_408, ("13,400", "13,400 to 13,410")),
+     (13_402, 13_399, 13_405, ("13,402", "13,399 to 13,405")),
+     (5_000, 5_000, 5_000, ("5,000", "5,000 to 5,000")),
+     (98_765, 90_000, 99_999, ("98,800", "90,000 to 100,000"))],
+)  # fmt: skip
+def test_an_interval_keeps_its_width_beside_a_large_count(count, low, high, texts):
+    assert count_texts(count, low, high) == texts
 
 
 def test_texts_in_tables_are_escaped():

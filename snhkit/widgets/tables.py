@@ -11,7 +11,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from snhkit.geometry import RangeQueries
-from snhkit.markup import Cell, html_table, interval_text, number
+from snhkit.markup import Cell, count_texts, html_table, number
 from snhkit.privacy import Entry, Ledger, PrivacyUnit, written
 from snhkit.viz.figures.style import method_styles
 from snhkit.widgets.session import Day
@@ -69,7 +69,7 @@ def cards(
             known = bool(np.isfinite(low))
             ends = (low, high) if known else (count, count)
             places = np.clip(np.array([count, *ends]) / top, 0, 1).round(4).tolist()
-            told = number(count), interval_text(low, high)
+            told = count_texts(count, low, high)
             rows.append([name, *told, styles[name].colour, *places])
         size = f"{boxes.width[k]:,.0f} × {boxes.height[k]:,.0f} m"
         card: dict[str, Any] = {"number": f"Box {k + 1}", "size": size, "rows": rows}
@@ -159,10 +159,10 @@ def _counts(k: int, columns: Mapping[str, pd.DataFrame], truth: NDArray | None) 
     row: list[str | Cell] = [] if truth is None else [Cell(number(truth[k]), _TRUTH)]
     for frame in columns.values():
         count, low, high = (float(frame[name].iloc[k]) for name in ("count", "low", "high"))
-        known = interval_text(low, high)
+        told, known = count_texts(count, low, high)
         reason = Markup(' title="{}"').format(frame.attrs["intervals"]) if not known else ""
         small = Markup("<small{}>{}</small>").format(reason, known or "interval not known")
-        row.append(Markup("{}{}").format(number(count), small))
+        row.append(Markup("{}{}").format(told, small))
     return row
 
 

@@ -1,6 +1,7 @@
 """Figures that compare releases: maps side by side, and bars of errors."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -27,6 +28,7 @@ def surface_figure(
     *,
     cell_m: float | None = None,
     columns: int = 3,
+    colours: str = "viridis",
 ) -> Figure:
     """Draw maps of released counts side by side, on one colour scale.
 
@@ -42,6 +44,8 @@ def surface_figure(
         5, 10, ... metres with at most 150 cells per side.
     columns : int
         The largest number of maps in a row.
+    colours : str
+        Name of a colormap of matplotlib.
 
     Returns
     -------
@@ -67,7 +71,7 @@ def surface_figure(
         name: given if isinstance(given, Surface) else Surface.drawn(given, cell_m)
         for name, given in releases.items()
     }
-    scale = ColourScale.shared(surfaces.values())
+    scale = replace(ColourScale.shared(surfaces.values()), colours=colours)
     columns = min(columns, len(surfaces))
     rows = -(-len(surfaces) // columns)
     figure = Figure(figsize=(3.2 * columns + 1.2, 3.5 * rows), layout="compressed")

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.districts.districts import WHOLE, Districts, DistrictsLike, LocalDistricts
-from snhkit.markup import interval_text, number
+from snhkit.markup import count_texts, number
 from snhkit.methods import title_of
 from snhkit.release.estimates import Estimates
 from snhkit.viz.maps.maps import base_map, stamp
@@ -203,9 +203,9 @@ def _lines(count: float, low: float, high: float, per_km2: float, share: float) 
     """Return the lines of text that the tooltip of a polygon shows below the polygon's name."""
     if share <= 0:
         return ["outside the region: not counted"]
-    ends = interval_text(low, high)
+    told, ends = count_texts(count, low, high)
     known = [f"{100 * DEFAULT_LEVEL:g} % interval: {ends}"] if ends else []
-    lines = [f"{number(count)} records", *known, f"{number(per_km2)} {_UNIT.partition(' ')[2]}"]
+    lines = [f"{told} records", *known, f"{number(per_km2)} {_UNIT.partition(' ')[2]}"]
     part = [] if share >= WHOLE else [f"{share:.0%} of the area lies in the region and is counted"]
     return lines + part
 

@@ -147,6 +147,8 @@ class ColourScale:
         The density with the brightest colour. Larger densities have the same colour.
     unit : str
         Unit of the densities, as the legend shows it.
+    colours : str
+        Name of a colormap of matplotlib.
 
     Examples
     --------
@@ -160,12 +162,14 @@ class ColourScale:
 
     top: float
     unit: str = UNIT
+    colours: str = "viridis"
 
     @classmethod
     def shared(cls, surfaces: Iterable[Surface]) -> "ColourScale":
-        """Return one scale for several surfaces; at most about 0.3 % of cells exceed its top."""
-        values = [s.density.ravel() for s in surfaces]
-        high = float(np.quantile(np.concatenate(values), 0.997)) if values else 1.0
+        """Return one scale for several surfaces; about 0.3 % of known cells exceed its top."""
+        values = np.concatenate([np.zeros(0), *(s.density.ravel() for s in surfaces)])
+        values = values[np.isfinite(values)]
+        high = float(np.quantile(values, 0.997)) if values.size else 1.0
         return cls.up_to(max(high, 1.0))
 
     @classmethod
@@ -181,7 +185,7 @@ class ColourScale:
     @property
     def cmap(self) -> Colormap:
         """The colours as a matplotlib colormap."""
-        return matplotlib.colormaps["viridis"]
+        return matplotlib.colormaps[self.colours]
 
     @property
     def ticks(self) -> tuple[float, ...]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from snhkit.geometry import RangeQueries
-from snhkit.markup import interval_text, number
+from snhkit.markup import count_texts
 from snhkit.privacy import Ledger
 from snhkit.viz.reports.page import maps, page, paragraph, program, section, table, titled, wide
 
@@ -72,7 +72,8 @@ def _answers(releases: "Mapping[str, Release]", boxes: RangeQueries | None) -> l
 def _count(row: Any) -> str:
     """Return a count as text, with its interval in brackets."""
     count, low, high = (float(row[of]) for of in ("count", "low", "high"))
-    return f"{number(count)} ({interval_text(low, high) or 'interval not known'})"
+    told, ends = count_texts(count, low, high)
+    return f"{told} ({ends or 'interval not known'})"
 
 
 def _card(release: "Release") -> Markup:

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 import shapely
 from markupsafe import Markup
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
 from matplotlib.patheffects import withStroke
 
 from snhkit.defaults import DEFAULT_LEVEL
@@ -18,7 +20,7 @@ from snhkit.districts.boxes import estimates_text
 from snhkit.districts.districts import LocalDistricts
 from snhkit.errors import InputError, printable
 from snhkit.geometry import Grid
-from snhkit.markup import interval_text, number
+from snhkit.markup import count_texts, number
 from snhkit.methods import METHODS, key_of, title_of
 from snhkit.privacy import written
 from snhkit.release.intervals import meaning
@@ -127,20 +129,28 @@ def public_html(
 
 def _still(release: "Release", districts: LocalDistricts | None, title: str) -> Markup:
     """Return the map with coasts, names and districts as a picture, for print and no scripts."""
-    surface = Surface.drawn(release, min(_SMOOTH_M, release.region.side_m))
-    seen = np.where(surface.counts < _SEEN / release.record_epsilon, 0, surface.counts)
-    figure = surface_figure({title: Surface(surface.grid, seen)})
+    if isinstance(release.model, PolygonModel):  # a district has little noise, and one colour
+        surface, least = Surface.drawn(release), 0.0
+    else:
+        surface = Surface.drawn(release, min(_SMOOTH_M, release.region.side_m))
+        least = _SEEN / release.record_epsilon
+    seen = np.where(surface.counts > least, surface.counts, np.nan)
+    figure = surface_figure({title: Surface(surface.grid, seen)}, colours="OrRd")
     around = ground(release.region)
     axis, side_km = figure.axes[0], release.region.side_m / 1000
     shapes = [] if districts is None else [_outline(shape) for shape in districts.shapes]
-    for ring in [ring for rings in (*around["land"], *shapes) for ring in rings]:
-        x, y = np.reshape(ring, (-1, 2)).T / 1000
-        axis.plot(x, y, color="#fff", lw=0.6, alpha=0.7)
+    axis.set_facecolor("#d4e2ea")  # the sea, as in city.css
+    for rings, fill, layer in (
+        *((one, "#f4f3ef", -1) for one in around["land"]),
+        *((one, "none", 1) for one in shapes),
+    ):
+        path = Path.make_compound_path(*(Path(np.reshape(ring, (-1, 2)) / 1000) for ring in rings))
+        axis.add_patch(PathPatch(path, fc=fill, ec="#595959", lw=0.6, zorder=layer))
     for x, y, name in around["names"]:
-        text = axis.text(x / 1000, y / 1000, name, ha="center", color="#fff", parse_math=False)
-        text.set_path_effects([withStroke(linewidth=2, foreground="#000")])
+        text = axis.text(x / 1000, y / 1000, name, ha="center", parse_math=False)
+        text.set_path_effects([withStroke(linewidth=2, foreground="#fff")])
     axis.set(xlim=(0, side_km), ylim=(0, side_km))
-    return picture(figure, "Where records were counted: the brighter, the more.")
+    return picture(figure, "Where records were counted: the darker, the more.")
 
 
 def _frames(made: StratifiedRelease) -> dict[str, Any]:
@@ -200,8 +210,8 @@ def _reported(
     if not np.isfinite(low):
         return number(count), "not known", number(density)
     if low <= 0:
-        return f"below about {number(high)}", interval_text(0, high), ""
-    return number(count), interval_text(low, high), number(density)
+        return f"below about {number(high)}", count_texts(0, 0, high)[1], ""
+    return *count_texts(count, low, high), number(density)
 
 
 def _example(rows: list[_Row]) -> dict[str, _Row | None]:

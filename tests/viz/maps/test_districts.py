@@ -7,7 +7,7 @@ import shapely
 
 import snhkit as snh
 from snhkit.errors import InputError
-from snhkit.markup import interval_text, number
+from snhkit.markup import count_texts, number
 from snhkit.viz.maps import ColourScale
 from snhkit.viz.maps.districts import district_map, district_overlay
 from snhkit.viz.maps.maps import compare_map, to_html
@@ -40,8 +40,8 @@ def test_a_district_tells_its_count_its_error_and_its_density(city, release, fra
     count = release.answer(boxes)
     low, high = release.interval(frame.iloc[:2])[0]
     assert west[0] == "<script>west</script>"
-    assert west[1] == f"{number(count[0])} records"
-    assert west[2] == f"90 % interval: {interval_text(low, high)}"
+    told, ends = count_texts(count[0], low, high)
+    assert west[1:3] == [f"{told} records", f"90 % interval: {ends}"]
     assert west[3] == f"{number(count[0] / 0.5)} per km²"
     assert len(west) == 4
     assert edge[4] == "50% of the area lies in the region and is counted"

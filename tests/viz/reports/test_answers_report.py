@@ -7,7 +7,7 @@ import pytest
 
 import snhkit as snh
 from snhkit.errors import InputError
-from snhkit.markup import interval_text
+from snhkit.markup import count_texts
 from snhkit.release.estimates import Estimates
 from snhkit.viz.reports.answers_report import answers_html
 
@@ -36,7 +36,7 @@ def test_answers_with_their_errors_cards_ledger_and_code(
     text = page(releases, boxes, data, code="a < b")
     (release,) = releases.values()
     low, high = release.interval(boxes)[0]
-    assert f"<td>100 × 50</td><td>{shown} ({interval_text(low, high)})</td>" in text
+    assert f"<td>100 × 50</td><td>{shown} ({count_texts(count, low, high)[1]})</td>" in text
     for told in ("<title>A &amp; B</title>", "&lt;b&gt;UG, ε = 1", "a &lt; b", "spent 1, left 4"):
         assert told in text
     assert "UniformGrid" in text
