@@ -20,7 +20,7 @@ from tornado.httpclient import HTTPError
 from tornado.websocket import websocket_connect
 
 import snhkit as snh
-from snhkit.markup import interval_text, number
+from snhkit.markup import count_texts, number
 
 pytestmark = [
     pytest.mark.slow,
@@ -325,9 +325,9 @@ def test_an_analyst_opens_a_file_by_questions(app, window, tmp_path, size):
         release.region, south=46.87, west=-96.80, north=46.89, east=-96.77
     )
     told = release.estimate(box).iloc[0]
-    ends = interval_text(told["low"], told["high"])
-    assert newest[2].split("\n") == [number(told["count"]), ends]
-    words = ["records, at most 3 of one person", "UG", number(told["count"]), ends]
+    texts = list(count_texts(told["count"], told["low"], told["high"]))
+    assert newest[2].split("\n") == texts
+    words = ["records, at most 3 of one person", "UG", *texts]
     assert card.inner_text().split("\n")[1:] == words
 
 

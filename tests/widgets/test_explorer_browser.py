@@ -7,7 +7,7 @@ import nbformat
 import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 
-from snhkit.markup import interval_text, number
+from snhkit.markup import count_texts, number
 
 pytestmark = [
     pytest.mark.slow,
@@ -170,9 +170,8 @@ def agrees(page: Page, ask, name: str = "first") -> dict:
     for k, row in enumerate(reversed(rows)):
         cells = dict(zip(head, row, strict=True))
         for title in shown:
-            count, ends = cells[title].split("\n")
-            assert count == number(told["counts"][title][k])
-            assert ends == (interval_text(*told["bounds"][title][k]) or "interval not known")
+            count, ends = count_texts(told["counts"][title][k], *told["bounds"][title][k])
+            assert cells[title].split("\n") == [count, ends or "interval not known"]
         assert "Truth" not in cells or cells["Truth"] == number(told["truth"][k])
     return told
 
