@@ -210,7 +210,7 @@ def _from_other_packages() -> dict[str, Method]:
         except Exception as error:  # whatever another package's code raises
             warnings.warn(f"{package}: the method {entry.name} is left out: {error}", stacklevel=2)
             continue
-        taken = entry.name in METHODS
+        taken = entry.name in METHODS or entry.name in found
         if taken or not isinstance(one, Method):
             what = "the name of another method" if taken else f"a {type(one).__name__}, no Method"
             warnings.warn(f"{package}: {entry.name} is left out: it is {what}.", stacklevel=2)

@@ -1,16 +1,22 @@
 """Guards for files that may be hostile: no exception, file or row of theirs passes unnoticed."""
 
+import struct
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from snhkit.errors import InputError
 
-__all__ = ["only_layer", "parsing", "refuse_swallowed_rows"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["only_layer", "parsing", "refuse_nested", "refuse_swallowed_rows", "unpacked_bytes"]
 
 _MAX_GEOJSON = 2**30  # bytes
 _MAX_FEATURES = 100_000_000
+_MAX_NESTED = 32  # as in GDAL
 _IN_MEMORY = ("a frame", "numbers", "user ids", "times", "points")
 _GPKG_IDS = (b"GPKG", b"GP10", b"GP11")
 
@@ -84,6 +90,79 @@ def _address(path: Path, driver: str) -> str:
             f"of {_MAX_GEOJSON:,}; write the points as Parquet or CSV instead."
         )
     return f"GeoJSON:{path}"
+
+
+def unpacked_bytes(column: "pa.Array") -> int:
+    """Return the bytes of a column, with the texts of a dictionary as often as they occur.
+
+    A file of a few kilobytes can hold one long text and refer to it in every row.
+    """
+    import pyarrow as pa
+    import pyarrow.compute
+
+    pc: Any = pyarrow.compute
+    if not isinstance(column, pa.DictionaryArray) or pa.types.is_primitive(column.type.value_type):
+        return column.nbytes
+    lengths = pc.binary_length(column.dictionary).cast(pa.int64())
+    return column.indices.nbytes + (pc.sum(lengths.take(column.indices)).as_py() or 0)
+
+
+def refuse_nested(shapes: Iterable[bytes | str | None]) -> None:
+    """Raise InputError if shapes in WKB or WKT lie in more than 32 others.
+
+    GEOS reads shapes inside shapes until the stack of the process overflows.
+    """
+    for shape in shapes:
+        if isinstance(shape, str) and "(" in shape:
+            steps = (1 if c == "(" else -1 for c in shape if c in "()")
+            if max(accumulate(steps)) > _MAX_NESTED:
+                raise _nested()
+        elif shape is not None:
+            _walk(shape if isinstance(shape, bytes) else _from_hex(shape))
+
+
+def _from_hex(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:  # which GEOS refuses too
+        return b""
+
+
+def _walk(shape: bytes) -> None:
+    """Read the types and numbers in WKB, in the order in which GEOS reads them."""
+    left, at = [1], 0  # shapes still to be read, at each depth
+    try:
+        while left:
+            if not left[-1]:
+                left.pop()
+                continue
+            left[-1] -= 1
+            order = "<I" if shape[at] == 1 else ">I"
+            (told,) = struct.unpack_from(order, shape, at + 1)
+            at += 9 if told & 0x20000000 else 5  # with the number of a reference system
+            ranges, kind = divmod(told & 0xFFFF, 1000)
+            has_z, has_m = told >> 31 or ranges in (1, 3), told >> 30 & 1 or ranges in (2, 3)
+            point = 8 * (2 + has_z + has_m)
+            if kind == 1:
+                at += point
+                continue
+            (parts,) = struct.unpack_from(order, shape, at)
+            at += 4
+            if kind in (2, 8):
+                at += parts * point
+            elif kind == 3:
+                for _ in range(parts):
+                    at += 4 + struct.unpack_from(order, shape, at)[0] * point
+            elif len(left) > _MAX_NESTED:
+                raise _nested()
+            else:
+                left.append(parts)
+    except (IndexError, struct.error):  # GEOS finds the same
+        return
+
+
+def _nested() -> InputError:
+    return InputError(f"a shape lies in more than {_MAX_NESTED} others; frame.explode() ends this.")
 
 
 def refuse_swallowed_rows(

@@ -1,8 +1,9 @@
 import math
+import re
 
 import pytest
 
-from snhkit.markup import count_texts, error_text, html_table, number, percent
+from snhkit.markup import Cell, count_texts, error_text, html_table, number, percent
 
 
 @pytest.mark.parametrize(
@@ -40,4 +41,9 @@ def test_an_interval_keeps_its_width_beside_a_large_count(count, low, high, text
 
 
 def test_texts_in_tables_are_escaped():
-    assert "<b>" not in html_table(["<b>"], [["<b>", 1]], caption="<b>", kind="<b>")
+    mark = '"<b>'
+    cell = Cell(mark, {"class": mark})
+    table = html_table([cell, mark], [[mark, cell]], caption=mark, kind=mark, groups=[(mark, 2)])
+    assert "<b>" not in table
+    assert mark[0] not in re.sub('="[^"<>]*"', "", table)[1:].replace("&#34;", "")
+    assert table.count("&#34;&lt;b&gt;") == 9

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snhkit.cli.output import say
-from snhkit.errors import InputError
+from snhkit.errors import InputError, printable
 from snhkit.questions import QUESTIONS
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def ask(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if title:
         words += ["--page", f"{data.stem}.html", "--title", title]
     say("\nThis command does the same:\n")
-    click.echo(f"snhkit release {shlex.join(words)}\n")
+    click.echo(f"snhkit release {printable(shlex.join(words))}\n")
     if click.confirm("Run it now, and spend the epsilon?"):
         context.command.main(words, prog_name="snhkit release", standalone_mode=False)
     context.exit()
@@ -49,9 +49,11 @@ def _say(question: str) -> None:
 
 def _until(text: str, read: Callable[[str], Any], **options: Any) -> Any:
     """Ask until ``read`` takes the answer; return what it returns."""
+    if shown := printable(str(options.get("default", ""))):  # perhaps a name in a file
+        text = f"{text} [{shown}]"
     while True:
         try:
-            return read(str(click.prompt(text, **options)).strip())
+            return read(str(click.prompt(text, show_default=False, **options)).strip())
         except (InputError, ValueError) as refusal:
             say(f"{refusal}")
 

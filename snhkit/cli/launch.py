@@ -89,6 +89,8 @@ def explore_in_voila(
         notebook.chmod(0o600)
         words = [str(notebook), "--token", f"--Voila.ip={_ONLY_HERE}"]
         words += ["--VoilaConfiguration.template=snhkit"]
+        # An address could otherwise name a template that loads parts from the network.
+        words += ["--VoilaConfiguration.allow_template_override=NO"]
         if visitors:
             words += _LEAVERS
             os.environ.update(_LEAN | os.environ)

@@ -8,9 +8,11 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
-from tornado.web import HTTPError
+import psutil
+from tornado.web import HTTPError, authenticated
 from voila.app import Voila
 from voila.shutdown_kernel_handler import VoilaShutdownKernelHandler
+from voila.tornado.handler import TornadoVoilaHandler
 from voila.tornado.kernel_websocket_handler import VoilaKernelWebsocketHandler
 
 __all__ = ["ExplorerApp", "whole"]
@@ -19,6 +21,7 @@ _PROTOCOL = "v1.kernel.websocket.jupyter.org"
 _MOST_BYTES = 2**20  # the longest message is the saved state of an earlier visit
 _LEAST_S = 0.005  # between two messages of a page
 _BYTES_S = 10_000_000
+_KERNEL_BYTES = 600_000_000  # of a visitor who has built, and some to spare
 
 
 class GuardedSocket(VoilaKernelWebsocketHandler):
@@ -58,6 +61,21 @@ class Closing(VoilaShutdownKernelHandler):
         """Let the request pass: it cannot state the cookie, and no other page knows the kernel."""
 
 
+class GuardedPage(TornadoVoilaHandler):
+    """The page of a visitor, each with a kernel, for as many as the memory of the machine holds."""
+
+    most = max(psutil.virtual_memory().total // _KERNEL_BYTES, 1)
+    starting = asyncio.Semaphore(4)  # pages whose kernels may not be counted yet
+
+    @authenticated
+    async def get(self, path: str | None = None) -> None:
+        """Send the page, unless the pages that are open fill the memory."""
+        async with self.starting:
+            if len(self.kernel_manager.list_kernel_ids()) >= self.most:
+                raise HTTPError(503, f"{self.most} pages are open; try again in five minutes.")
+            await super().get(path)
+
+
 class ExplorerApp(Voila):
     """A Voila server that passes its access token to the browser in a file.
 
@@ -71,10 +89,11 @@ class ExplorerApp(Voila):
         webbrowser.open(page.as_uri())
 
     def init_handlers(self) -> Any:
-        """Return Voila's handlers, with two of this file in place of its own."""
+        """Return Voila's handlers, with three of this file in place of its own."""
         ours = {
             VoilaKernelWebsocketHandler: GuardedSocket,
             VoilaShutdownKernelHandler: Closing,
+            TornadoVoilaHandler: GuardedPage,
         }
         handlers: Any = super().init_handlers()
         return [(path, ours.get(kind, kind), *rest) for path, kind, *rest in handlers]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from snhkit.districts.covering import areal, cover, refuse_tangled
 from snhkit.districts.files import frame_of_file
-from snhkit.errors import InputError
+from snhkit.errors import InputError, printable
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Districts:
 
     def __repr__(self) -> str:
         first = ", ".join(self.labels[:3]) + (", ..." if len(self) > 3 else "")
-        return f"Districts({len(self):,} polygons: {first})"
+        return f"Districts({len(self):,} polygons: {printable(first)})"
 
     def refuse_repeated(self) -> None:
         """Raise InputError if there is no polygon, or a label is missing or occurs twice."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import shapely
 
 from snhkit.errors import InputError
-from snhkit.untrusted import only_layer, parsing
+from snhkit.untrusted import only_layer, parsing, refuse_nested, unpacked_bytes
 
 if TYPE_CHECKING:
     import geopandas as gpd
@@ -40,6 +40,7 @@ def frame_of_file(path: Path) -> "gpd.GeoDataFrame":
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         with parsing(path.name, "GeoParquet"):
+            _refuse_hostile(path)
             return gpd.read_parquet(path)
     if suffix in (".geojson", ".json"):
         with parsing(path.name, "GeoJSON"):
@@ -53,6 +54,25 @@ def frame_of_file(path: Path) -> "gpd.GeoDataFrame":
     _refuse_many(info["features"])
     with parsing(path.name, "GPKG"):
         return pyogrio.read_dataframe(address)
+
+
+def _refuse_hostile(path: Path) -> None:
+    """Raise InputError if a GeoParquet file has too many rows, or unpacks to too much."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        leaves = [file.schema.column(i).path for i in range(len(file.schema))]
+    rows = size = 0
+    with pq.ParquetFile(path, read_dictionary=leaves) as file:
+        for batch in file.iter_batches(use_threads=False):
+            rows, size = rows + batch.num_rows, size + sum(map(unpacked_bytes, batch.columns))
+            _refuse_many(rows)
+            if size > _MAX_BYTES:
+                raise InputError(f"it unpacks to more than the limit of {_MAX_BYTES:,} bytes.")
+            for column in batch.columns:
+                if isinstance(column, pa.DictionaryArray) and "binary" in str(column.type):
+                    refuse_nested(column.dictionary.to_pylist())
 
 
 def _from_geojson(text: str) -> "gpd.GeoDataFrame":

@@ -12,6 +12,7 @@ from snhkit.errors import InputError
 from snhkit.geometry import Grid, Histogram
 from snhkit.privacy.entropy import Entropy
 from snhkit.privacy.noise import discrete_laplace
+from snhkit.privacy.scale import noise_scale
 from snhkit.privacy.spend import Spend
 
 __all__ = ["Level", "homogeneity", "noisy_halves"]
@@ -80,7 +81,7 @@ def noisy_halves(
         ends, spent = ends[kept], spent + cut_price
         along_y = np.where(wide[kept].all(axis=1), depth % 2, wide[kept, 1])
         place = np.where(along_y[node], y, x)
-        scale = Fraction(_SENSITIVITY * sensitivity * (2 * turns + 1)) / cut_price
+        scale = noise_scale(cut_price, _SENSITIVITY * sensitivity * (2 * turns + 1))
 
         def score(cut: NDArray[np.int64], node=node, place=place, counts=counts, scale=scale):
             noise = discrete_laplace(len(cut), scale, entropy)
@@ -128,7 +129,7 @@ def _searched(score, low: NDArray, high: NDArray, turns: int) -> NDArray[np.int6
 
 
 def _laplace(count: int, price: Fraction, sensitivity: int, entropy: Entropy) -> NDArray[np.int64]:
-    return discrete_laplace(count, sensitivity / price, entropy)
+    return discrete_laplace(count, noise_scale(price, sensitivity), entropy)
 
 
 def _variance(price: Fraction, sensitivity: int) -> float:

@@ -102,7 +102,7 @@ def _read(text: str) -> dict[str, Any] | None:
         return None
     try:
         state = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(state, dict) or not {*_LISTS, "title", "epsilon", "file"} <= state.keys():
         return None
@@ -235,7 +235,9 @@ class App(Explorer):
                 self._controls.choose(*earlier["place"])
             again = orders(self._session, self._controls, earlier)
             self.map.boxes = earlier["boxes"]
-        except (SnhkitError, LookupError, TypeError, ValueError, traitlets.TraitError) as error:
+        except (
+            SnhkitError, LookupError, TypeError, ValueError, OverflowError, traitlets.TraitError,
+        ) as error:  # fmt: skip
             self._desk.tell(f"The earlier visit cannot be opened: {error}", error=True)
         else:
             if again:

@@ -64,6 +64,10 @@ def test_a_package_of_ones_own_adds_the_method_of_contributing(tmp_path):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-package\nVersion: 1.0\n")
     lines = [f"[{group}]", entry.replace(chr(34), ""), "broken = my_package:gone"]
     (info / "entry_points.txt").write_text("\n".join([*lines, "ug = my_package:QUARTERS"]))
+    other = tmp_path / "zother-1.0.dist-info"
+    other.mkdir()
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: zother\nVersion: 1.0\n")
+    (other / "entry_points.txt").write_text("\n".join(lines[:2]))
     done = subprocess.run(
         [sys.executable, "-c", TRIED],
         env=os.environ | {"PYTHONPATH": str(tmp_path)},
@@ -75,3 +79,4 @@ def test_a_package_of_ones_own_adds_the_method_of_contributing(tmp_path):
     assert "Quarters" in done.stdout
     assert "my-package: the method broken is left out" in done.stderr
     assert "my-package: ug is left out: it is the name of another method" in done.stderr
+    assert "quarters is left out: it is the name of another method" in done.stderr

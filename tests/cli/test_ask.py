@@ -65,3 +65,14 @@ def test_nothing_is_spent_without_a_yes_and_districts_are_counted_directly(peopl
     assert not (people / "t.csv.ledger").exists()
     assert CliRunner().invoke(app, words).exit_code == 0
     assert (people / "t.snh").exists()
+
+
+def test_the_name_of_a_column_sends_no_commands_to_the_terminal(people):
+    text = (people / "t.csv").read_text(encoding="utf-8")
+    evil = "\x9b2~rider\u202e_id"
+    (people / "t.csv").write_text(text.replace("rider_id", evil, 1), encoding="utf-8")
+    said = asked(
+        "t.csv", "43.038, -87.91", "2", "", "3", "1000", "1", "0.5", "boxes", "", "ug", "", "", "n",
+    )  # fmt: skip
+    assert "2~rider" in said
+    assert not set("\x9b\u202e") & set(said)

@@ -91,6 +91,7 @@ def test_the_app_is_one_notebook_that_leaves_nothing_behind(monkeypatch):
     nbformat.validate(seen["notebook"])
     assert "explore_app()" in seen["notebook"].cells[0].source
     assert {"--token", "--Voila.ip=127.0.0.1"} < set(seen["words"])
+    assert "--VoilaConfiguration.allow_template_override=NO" in seen["words"]
     assert not Path(seen["path"]).parent.exists()
     ((url, page),) = opened
     assert "token" not in url  # which other users can read in the list of processes

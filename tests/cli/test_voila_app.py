@@ -12,9 +12,11 @@ from jupyter_server.services.kernels.connection.base import (
     serialize_msg_to_ws_v1,
 )
 from tornado.web import HTTPError
+from voila.tornado.handler import TornadoVoilaHandler
+from voila.tornado.kernel_websocket_handler import VoilaKernelWebsocketHandler
 
 from snhkit.cli import voila_app
-from snhkit.cli.voila_app import GuardedSocket, whole
+from snhkit.cli.voila_app import ExplorerApp, GuardedPage, GuardedSocket, whole
 
 PARTS = st.lists(st.binary(max_size=20), min_size=4, max_size=7)
 
@@ -87,3 +89,32 @@ def test_messages_are_passed_on_at_a_bounded_rate_and_others_end_the_socket(monk
     assert waited == [0.005, pytest.approx(0.1, rel=1e-3)]
     assert closed == [1007]
     assert socket.max_message_size == 2**20
+
+
+def test_pages_that_would_fill_the_memory_are_refused(monkeypatch):
+    open_pages = ["first"]
+
+    async def page(self, path=None):
+        await asyncio.sleep(0)
+        open_pages.append("another")
+
+    monkeypatch.setattr(TornadoVoilaHandler, "get", page)
+    monkeypatch.setattr(GuardedPage, "most", 7)
+    kernels = SimpleNamespace(list_kernel_ids=lambda: open_pages)
+    monkeypatch.setattr(GuardedPage, "kernel_manager", kernels)
+    monkeypatch.setattr(GuardedPage, "current_user", "somebody")
+    visitor = object.__new__(GuardedPage)
+
+    async def visit():
+        return await asyncio.gather(*(visitor.get() for _ in range(50)), return_exceptions=True)
+
+    refused = [found for found in asyncio.run(visit()) if found is not None]
+    assert {found.status_code for found in refused} == {503}
+    assert 7 <= len(open_pages) < 7 + 4
+
+
+def test_the_server_uses_the_guards(monkeypatch):
+    theirs = [("/a", VoilaKernelWebsocketHandler), ("/(.*)", TornadoVoilaHandler, {"b": 1})]
+    monkeypatch.setattr("voila.app.Voila.init_handlers", lambda self: theirs)
+    ours = ExplorerApp.init_handlers(object.__new__(ExplorerApp))
+    assert ours == [("/a", GuardedSocket), ("/(.*)", GuardedPage, {"b": 1})]

@@ -9,14 +9,20 @@ import struct
 import geopandas as gpd
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import shapely
 
 from snhkit.data import read_points
 from snhkit.data.counting import counters
 from snhkit.data.sources import delimited
 from snhkit.data.sources import parquet as parquet_files
+from snhkit.districts import files as district_files
+from snhkit.districts.districts import Districts
 from snhkit.errors import InputError
 from snhkit.geometry import Region
+from snhkit.untrusted import unpacked_bytes
 
 CITY = Region.around(lat=48.86, lon=2.35, side_m=10_000)
 ROW = b"48.86,2.35\n"
@@ -214,3 +220,80 @@ def test_parquet_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
     frame = pd.DataFrame({"lat": np.linspace(48.85, 48.86, 500), "lon": 2.35})
     frame.to_parquet(tmp_path / "a.parquet")
     refused(tmp_path / "a.parquet", "at most 1,000 are read")
+
+
+def geoparquet(path, shape, rows=1, name=b""):
+    """Write a GeoParquet file whose rows refer to one shape and one name."""
+    kinds = pa.dictionary(pa.int32(), pa.binary()), pa.dictionary(pa.int32(), pa.string())
+    told = {"primary_column": "geometry", "columns": {"geometry": {"encoding": "WKB"}}}
+    schema = pa.schema([("geometry", kinds[0]), ("user", kinds[1])], {b"geo": json.dumps(told)})
+    at = pa.array(np.zeros(rows, np.int32))
+    columns = [
+        pa.DictionaryArray.from_arrays(at, pa.array([value], kind.value_type))
+        for value, kind in zip((shape, name.decode()), kinds, strict=True)
+    ]
+    with pq.ParquetWriter(path, schema, store_schema=False) as writer:
+        writer.write_table(pa.table(columns, schema=schema))
+        writer.add_key_value_metadata({b"geo": json.dumps(told)})
+
+
+# A collection in WKB that holds one other, with its byte order, type and length.
+INSIDE = {
+    "little": b"\x01\x07\x00\x00\x00\x01\x00\x00\x00",
+    "big": b"\x00\x00\x00\x00\x07\x00\x00\x00\x01",
+    "of a reference system": b"\x01\x07\x00\x00\x20\xe6\x10\x00\x00\x01\x00\x00\x00",
+    "with heights": b"\x01\xef\x03\x00\x00\x02\x00\x00\x00"
+    + struct.pack("<BIddd", 1, 1001, 2.35, 48.86, 0),
+    "of polygons": b"\x01\x06\x00\x00\x00\x01\x00\x00\x00",
+    "after other shapes": b"\x01\x07\x00\x00\x00\x04\x00\x00\x00"
+    + shapely.Point(1, 2).wkb + shapely.LineString([(0, 0, 0), (1, 1, 1)]).wkb
+    + shapely.box(0, 0, 1, 1).wkb,
+}  # fmt: skip
+CORNER = struct.pack("<BIdd", 1, 1, 2.35, 48.86)
+
+
+@pytest.mark.parametrize("inside", INSIDE)
+def test_shapes_in_shapes_do_not_overflow_the_stack(tmp_path, inside):
+    shape = INSIDE[inside] * 40 + CORNER  # 200,000 end the process
+    geoparquet(tmp_path / "a.parquet", shape)
+    refused(tmp_path / "a.parquet", "more than 32 others")
+    with pytest.raises(InputError, match="more than 32 others"):
+        Districts.of(tmp_path / "a.parquet")
+    flat = INSIDE[inside] * 30 + CORNER
+    geoparquet(tmp_path / "a.parquet", flat)
+    refused(tmp_path / "a.parquet", "is a (GeometryCollection|MultiPolygon), not a point|complete")
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [(INSIDE["little"] * 40).hex(), "GEOMETRYCOLLECTION(" * 40 + "POINT(1 2)" + ")" * 40],
+)
+def test_texts_of_shapes_in_shapes_do_not_either(tmp_path, shape):
+    rows = ["POINT (2.35 48.86)" if "(" in shape else CORNER.hex(), shape]
+    (tmp_path / "a.csv").write_text("\n".join(["where", *rows]))
+    with pytest.raises(InputError, match="more than 32 others"):
+        read_points(tmp_path / "a.csv", CITY, point="where")
+
+
+def test_one_long_text_for_all_rows_does_not_fill_the_memory(tmp_path, monkeypatch):
+    seen = []
+
+    def unpacked(column):
+        seen.append(str(column.type))
+        return unpacked_bytes(column)
+
+    for module in (parquet_files, district_files):
+        monkeypatch.setattr(module, "unpacked_bytes", unpacked)
+    geoparquet(tmp_path / "a.parquet", CORNER, 60_000, b"x" * 1_000)
+    monkeypatch.setattr(parquet_files, "_BATCH_BYTES", 50_000_000)
+    monkeypatch.setattr(district_files, "_MAX_BYTES", 50_000_000)
+    with pytest.raises(InputError, match=r"rows 0 to 59,999 unpack to 61,7\d\d,\d{3} bytes"):
+        read_points(tmp_path / "a.parquet", CITY, user="user")
+    with pytest.raises(InputError, match="unpacks to more than the limit of 50,000,000"):
+        Districts.of(tmp_path / "a.parquet")
+    assert len(seen) == 4
+    assert all(kind.startswith("dictionary") for kind in seen)
+    geoparquet(tmp_path / "a.parquet", CORNER, 70_000)
+    assert len(read_points(tmp_path / "a.parquet", CITY, report=lambda _: None)) == 70_000
+    with pytest.raises(InputError, match="the file has"):
+        Districts.of(tmp_path / "a.parquet")

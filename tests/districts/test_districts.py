@@ -56,6 +56,7 @@ def test_a_long_list_has_a_short_text():
     assert repr(Districts.of(FRAME)) == "Districts(3 polygons: 0, 1, 2)"
     many = gpd.GeoSeries([shapely.box(k, 0, k + 1, 1) for k in range(900)], crs=4326)
     assert repr(Districts.of(many)) == "Districts(900 polygons: 0, 1, 2, ...)"
+    assert repr(Districts.of(FRAME.set_axis(["\x1b[2J"] * 3))).isprintable()
 
 
 REFUSED = {

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import tracemalloc
 from fractions import Fraction
 from pathlib import Path
 
@@ -213,6 +214,28 @@ def test_the_file_reveals_nothing_about_the_records(records, path, tmp_path):
     one, other = (p.read_text() for p in (path, tmp_path / "other.ledger"))
     assert one.partition(" ")[2] != other.partition(" ")[2]
     assert str(len(records)) not in one.partition("unit")[2]
+
+
+def test_of_a_large_file_that_is_no_key_little_is_read(records, path):
+    dataset(records, path)
+    path.with_name(f"{path.name}.key").write_bytes(bytes(20_000_000))
+    tracemalloc.start()
+    with pytest.raises(InputError, match="this file has more"):
+        dataset(records, path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no permissions of this kind")
+def test_nobody_else_can_read_the_ledger_its_key_or_its_lock(records, path):
+    before = os.umask(0)
+    try:
+        dataset(records, path).ledger.charge("0.1", "UG")
+    finally:
+        os.umask(before)
+    found = {file.name: file.stat().st_mode & 0o077 for file in path.parent.glob(f"{path.name}*")}
+    assert found == {path.name + end: 0 for end in ("", ".key", ".lock")}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

@@ -2,12 +2,13 @@
 
 import hashlib
 import json
+from fractions import Fraction
 
 import pytest
 
 import snhkit as snh
 from snhkit.builders import Identity
-from snhkit.privacy import PrivacyUnit, Spend, exact
+from snhkit.privacy import PrivacyUnit, Spend, epsilon_of, exact
 from snhkit.release import Release, card_json, card_markdown, card_registry
 
 
@@ -93,13 +94,20 @@ def test_an_entry_for_the_registry_has_the_fields_of_its_schema(records):
     assert "at most 5" in deployment["privacy_loss"]["privacy_unit_details"]
 
 
-def test_an_entry_for_the_registry_with_gaussian_noise(records):
+@pytest.mark.parametrize(("n_public", "factor"), [(False, 1), (True, 2)])
+def test_an_entry_for_the_registry_with_gaussian_noise(records, n_public, factor):
     yaml = pytest.importorskip("yaml")
-    data = snh.PrivateDataset(records, snh.Budget(1, delta="0.000001"), unit="record")
+    budget = snh.Budget(1, delta="0.000001")
+    data = snh.PrivateDataset(records, budget, unit="record", n_public=n_public)
     made = data.release(Identity(100), epsilon="0.5", delta="0.000001")
     deployment = yaml.safe_load(card_registry(made))["deployment"]
     assert deployment["dp_variant"]["variant_name"] == "Zero-concentrated DP"
     told = deployment["privacy_loss"]["privacy_parameters"]
-    assert (told["epsilon"], told["delta"]) == (0.5, "1e-06")
-    assert told["rho"] == pytest.approx(float(made.rho))
+    assert told["delta"] == "1e-06"
+    assert (told["epsilon"] == 0.5) is not n_public
+    if n_public:
+        assert told["epsilon"] == float(epsilon_of(2 * made.rho, made.delta))
+    assert told["rho"] == pytest.approx(factor * float(made.rho))
+    shown = Fraction(json.loads(card_json(made))["epsilon_of_neighbours"])
+    assert float(shown) == told["epsilon"]
     assert "Gaussian" in deployment["implementation"]["mechanisms"]

@@ -14,7 +14,8 @@ import snhkit as snh
 from snhkit.errors import BudgetExceeded, InputError, ReleaseFileError
 from snhkit.privacy import Spend
 from snhkit.privacy.strata import in_strata, of_all
-from snhkit.release.intervals import exact_bounds
+from snhkit.release.estimates import Estimates
+from snhkit.release.intervals import Counted, cells_in_boxes, exact_bounds, usual_bounds
 
 CITY = snh.Region.around(lat=37.76, lon=-122.43, side_m=2_000)
 N = 4_000
@@ -307,3 +308,12 @@ def test_an_exact_sum_has_the_interval_of_its_noise_and_others_are_wider_than_th
     above = (total["high"] - total["count"]).to_numpy()
     assert (np.sqrt((apart**2).sum(axis=0)) < above).all()
     assert (above < apart.sum(axis=0)).all()
+
+
+def test_strata_drawn_together_have_the_interval_of_the_map_that_they_add_up_to():
+    data = snh.PrivateDataset(records(), budget=1, unit="user", max_per_user=3)
+    found = Estimates.of(data.release("denoised", epsilon=1, by=snh.By.weekday()).total(), BOXES)
+    cells = cells_in_boxes(found.strata[0].release.model, BOXES)
+    told = Counted(found.count, found.variance, found.area_m2, cells, 0.4 / 3)  # see ``POOLED``
+    bounds = np.maximum(usual_bounds("DenoisedGrid", told, 0.8), 0)
+    np.testing.assert_allclose(found.bounds(0.8), bounds)

@@ -1,5 +1,7 @@
 """Tables of labels as files: kept whole, read with distrust."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -104,3 +106,14 @@ def test_too_large_a_file_is_refused(tmp_path, monkeypatch):
 def test_a_frame_that_is_no_such_table_is_refused(frame):
     with pytest.raises(InputError, match="labels"):
         ParamSelect(frame)
+
+
+def test_of_a_large_file_only_as_much_is_read_as_is_allowed(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "_MAX_BYTES", 1_000)
+    (tmp_path / "labels.csv").write_bytes(bytes(20_000_000))
+    tracemalloc.start()
+    with pytest.raises(InputError, match="larger than 1,000 bytes"):
+        ParamSelect.load(tmp_path / "labels.csv")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000

@@ -63,6 +63,13 @@ def test_a_file_goes_on_with_what_was_spent_and_builds_nothing(tmp_path):
     again._saved.buttons[0].click()
     assert float(again.dataset.ledger.remaining) == 0.8
     np.testing.assert_array_equal(again.releases["UG, ε = 0.2"].answer(again.boxes), counts)
+    ledger = tmp_path / "trips.csv.ledger"
+    ledger.unlink()  # a visit that goes on must not begin a second budget
+    third = explore_app()
+    third._saved.browser.stored = app._saved.browser.state
+    third._saved.buttons[0].click()
+    assert "does not exist yet" in third._desk.message.value
+    assert not ledger.exists()
 
 
 def test_starting_anew_forgets_the_visit(app):
@@ -77,6 +84,7 @@ def test_starting_anew_forgets_the_visit(app):
     [
         "{",
         "[]",
+        "[" * 100_000,
         "{}",
         "x" * 200_001,
         json.dumps(GOOD | {"boxes": 7}),
@@ -96,6 +104,7 @@ def test_what_is_no_state_is_not_offered(app, stored):
         {"built": [["ugg", "1", [25, 100]]]},
         {"built": [["ug", "lots", [25, 100]]]},
         {"sizes": ["a", "b"]},
+        {"sizes": [10**400, 10**400]},
         {"file": {"path": "/nowhere.csv"}},
     ],
 )

@@ -12,7 +12,7 @@ from snhkit.errors import BudgetExceeded, InputError
 from snhkit.geometry import By, Points, RangeQueries, exact_counts
 from snhkit.markup import number
 from snhkit.methods import METHODS
-from snhkit.privacy import Budget, PrivacyUnit
+from snhkit.privacy import Budget, PrivacyUnit, read_ledger
 from snhkit.widgets import session
 from snhkit.widgets.opening import explore
 
@@ -291,6 +291,15 @@ def test_another_unit_of_private_records_keeps_their_number_private():
     for seen, public in ((owned, False), (explore(city="fargo", n=1_000, methods=["ug"]), True)):
         made = seen._session.under(PrivacyUnit("user", 2))
         assert (made.dataset.unit.kind, made.dataset.unit.n_public) == ("user", public)
+
+
+def test_a_ledger_in_a_file_is_not_left_for_another_by_a_change_of_unit(tmp_path):
+    ledger = tmp_path / "fargo.ledger"
+    seen = explore(synthetic_points("fargo", 1_000), budget=1, methods=["ug"], ledger=ledger)
+    assert seen._session.units == []
+    with pytest.raises(InputError, match="cannot be changed"):
+        seen._session.under(PrivacyUnit("record"))
+    assert read_ledger(ledger).budget == seen.dataset.ledger.budget
 
 
 def test_a_data_set_keeps_its_own_unit_and_ledger():

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.errors import InputError
+from snhkit.untrusted import refuse_nested
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -155,6 +156,8 @@ def degrees_of(source: str, column: "pa.Array", geometry: Geometry, first: int =
 
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
     if geometry.encoding == "point":
         x, y = _from_struct(source, column)
     else:
@@ -195,6 +198,7 @@ def _from_shapes(
                 x, y = np.ascontiguousarray(rows[:, 5:]).view("<f8").T.copy()
                 return x, y
     objects = np.asarray(array.to_pylist(), dtype=object)
+    refuse_nested(objects)
     read: Any = shapely.from_wkb if geometry.encoding == "WKB" else shapely.from_wkt
     bad = {} if geometry.encoding == "WKB" else {"on_invalid": "ignore"}
     shapes: Any = read(objects, **bad)

@@ -7,6 +7,8 @@ import base64
 import math
 import os
 import sqlite3
+import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,9 @@ __all__ = ["LocalTiles", "is_local"]
 
 _MOST_BYTES, _MOST_TILES = 8_000_000, 600  # in one page
 _DEEPEST = 19
+_MOST_TILE = 1_000_000  # bytes of a value of the file
+_SECONDS, _STEPS = 10.0, 1_000  # in all, and instructions of SQLite between two looks at the clock
+_ALLOWED = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ)
 _KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"RIFF": "webp"}
 _MARGIN = 0.5  # sides of the region
 
@@ -59,23 +64,32 @@ class LocalTiles(MacroElement):
 def _read(file: Path, region: Region) -> tuple[dict[str, str], str]:
     """Return tiles as data URLs by "zoom/x/y", as deep as a page can hold, and the attribution."""
     found: dict[str, str] = {}
-    size = 0
-    with sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True) as open_file:
-        told = dict(open_file.execute("SELECT name, value FROM metadata LIMIT 100"))
+    size, end = 0, time.monotonic() + _SECONDS
+    # Nothing is written beside an immutable file. Its tables may be views with endless queries.
+    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?immutable=1", uri=True)) as database:
+        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_TILE)
+        database.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
+        database.set_authorizer(lambda what, *_: 0 if what in _ALLOWED else sqlite3.SQLITE_DENY)
+        told = database.execute("SELECT value FROM metadata WHERE name = 'attribution'").fetchone()
         for zoom in range(_DEEPEST + 1):
             low, high = _range(region, zoom)
-            rows = open_file.execute(
+            tiles: dict[str, str] = {}
+            for x, row, data in database.execute(
                 "SELECT tile_column, tile_row, tile_data FROM tiles WHERE zoom_level = ? AND "
-                "tile_column BETWEEN ? AND ? AND tile_row BETWEEN ? AND ? LIMIT ?",
-                (zoom, low[0], high[0], low[1], high[1], _MOST_TILES),
-            ).fetchall()
-            size += sum(len(data) for _, _, data in rows)
-            if size > _MOST_BYTES or len(found) + len(rows) > _MOST_TILES:
-                break
-            for x, row, data in rows:  # rows count from the south
-                found[f"{zoom}/{x}/{2**zoom - 1 - row}"] = _url(bytes(data))
-    open_file.close()
-    return found, " ".join(str(told.get("attribution", "")).split())[:200]
+                "tile_column BETWEEN ? AND ? AND tile_row BETWEEN ? AND ?",
+                (zoom, low[0], high[0], low[1], high[1]),
+            ):
+                size += len(data)
+                if size > _MOST_BYTES or len(found) + len(tiles) >= _MOST_TILES:
+                    return found, _line(told)
+                tiles[f"{zoom}/{x}/{2**zoom - 1 - row}"] = _url(data)  # rows count from the south
+            found |= tiles
+    return found, _line(told)
+
+
+def _line(told: tuple[Any] | None) -> str:
+    """Return the attribution that a row of metadata holds, as a short line of text."""
+    return " ".join(str((told or [""])[0])[:1000].split())[:200]
 
 
 def _range(region: Region, zoom: int) -> tuple[tuple[int, int], tuple[int, int]]:

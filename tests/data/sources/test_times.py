@@ -73,3 +73,13 @@ def test_an_hour_that_clocks_show_twice_is_the_earlier_one():
 @pytest.mark.parametrize("given", [datetime(2026, 7, 1, 14), np.datetime64("2026-07-01T14:00")])
 def test_an_instant_without_a_zone_is_local(given):
     assert instant("since", given, "Europe/Paris") == instant("since", "2026-07-01T12:00Z")
+
+
+@pytest.mark.parametrize("tz", [None, "Europe/Paris"])
+@pytest.mark.parametrize("odd", [None, "", "2026-07-01T12:00:00+02:00", "2026-07-01 12:00:00 UTC"])
+def test_a_text_without_a_zone_is_local_whatever_the_others_are(tz, odd):
+    found = times_of("trips", pa.array(["2026-07-01T12:00:00", odd]), tz)[0]
+    assert found[0] == instant("since", "2026-07-01T12:00Z" if tz is None else "2026-07-01T10:00Z")
+    if odd:
+        at = "2026-07-01T10:00Z" if odd.endswith("+02:00") else "2026-07-01T12:00Z"
+        assert found[1] == instant("since", at)

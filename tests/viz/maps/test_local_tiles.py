@@ -1,5 +1,6 @@
 """Tiles of a local file, which may be hostile, in a map's page."""
 
+import contextlib
 import sqlite3
 
 import pytest
@@ -66,3 +67,36 @@ def test_a_page_holds_no_more_than_it_can(tiles, monkeypatch):
     page = to_html(base_map(CITY, tiles=tiles()))
     assert '"1/0/0"' in page
     assert '"12/655/1583"' not in page
+
+
+ENDLESS = "WITH RECURSIVE a(z) AS (SELECT 0 UNION ALL SELECT z FROM a) SELECT z, z, z, z FROM a"
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        (ENDLESS, "not authorized"),
+        ("SELECT 0, 0, 0, zeroblob(900000)", "not authorized"),
+        ("SELECT a.i, b.i, c.i, c.i FROM t a, t b, t c WHERE a.i + c.i < 0", "interrupted"),
+    ],
+)
+def test_endless_queries_of_a_file_end(tmp_path, monkeypatch, query, says):
+    monkeypatch.setattr("snhkit.viz.maps.local_tiles._SECONDS", 0.01)
+    path = tmp_path / "city.mbtiles"
+    with contextlib.closing(sqlite3.connect(path)) as file, file:
+        file.execute("CREATE TABLE metadata (name text, value text)")
+        file.execute("CREATE TABLE t (i int)")
+        file.executemany("INSERT INTO t VALUES (?)", [(i,) for i in range(300)])
+        names = "zoom_level, tile_column, tile_row, tile_data"
+        file.execute(f"CREATE VIEW tiles ({names}) AS {query}")
+    with pytest.raises(InputError, match=says):
+        base_map(CITY, tiles=path)
+
+
+def test_a_large_tile_is_refused_and_nothing_is_written_beside_the_file(tiles, tmp_path):
+    with contextlib.closing(sqlite3.connect(tiles())) as file:
+        file.execute("PRAGMA journal_mode=wal")
+    assert "655/1583" in to_html(base_map(CITY, tiles=tmp_path / "city.mbtiles"))
+    assert [path.name for path in tmp_path.iterdir()] == ["city.mbtiles"]
+    with pytest.raises(InputError, match="too big"):
+        base_map(CITY, tiles=tiles(data=PNG * 200_000))
