@@ -1,8 +1,9 @@
 """Guards for files that may be hostile: no exception, file or row of theirs passes unnoticed."""
 
+import sqlite3
 import struct
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,6 +53,8 @@ def only_layer(path: Path, driver: str) -> tuple[str, dict[str, Any]]:
 
     address = _address(path, driver)
     with parsing(path.name, driver):
+        if driver == "GPKG":
+            _refuse_queries(path)
         layers = [str(name) for name, _ in pyogrio.list_layers(address)]
         if len(layers) != 1:
             raise InputError(
@@ -90,6 +93,22 @@ def _address(path: Path, driver: str) -> str:
             f"of {_MAX_GEOJSON:,}; write the points as Parquet or CSV instead."
         )
     return f"GeoJSON:{path}"
+
+
+def _refuse_queries(path: Path) -> None:
+    """Raise InputError if a table of a GeoPackage is the result of a query, which may not end."""
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as database:
+        views = "SELECT name FROM pragma_table_list WHERE type = 'view'"
+        computed = (
+            "SELECT t.name FROM pragma_table_list AS t, pragma_table_xinfo(t.name) AS c "
+            "WHERE t.type = 'table' AND c.hidden > 1"
+        )
+        found = database.execute(f"{views} UNION ALL {computed}").fetchone()
+    if found:
+        raise InputError(
+            f"{path.name}: {found[0][:40]!r} is a view or has computed columns, which are not "
+            "read; if you trust the file, read it with geopandas.read_file and pass the frame."
+        )
 
 
 def unpacked_bytes(column: "pa.Array") -> int:

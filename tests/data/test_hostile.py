@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import json
 import os
+import sqlite3
 import struct
 
 import geopandas as gpd
@@ -270,7 +271,7 @@ def test_shapes_in_shapes_do_not_overflow_the_stack(tmp_path, inside):
 )
 def test_texts_of_shapes_in_shapes_do_not_either(tmp_path, shape):
     rows = ["POINT (2.35 48.86)" if "(" in shape else CORNER.hex(), shape]
-    (tmp_path / "a.csv").write_text("\n".join(["where", *rows]))
+    (tmp_path / "a.csv").write_text("\n".join(["where", *rows, ""]))
     with pytest.raises(InputError, match="more than 32 others"):
         read_points(tmp_path / "a.csv", CITY, point="where")
 
@@ -297,3 +298,27 @@ def test_one_long_text_for_all_rows_does_not_fill_the_memory(tmp_path, monkeypat
     assert len(read_points(tmp_path / "a.parquet", CITY, report=lambda _: None)) == 70_000
     with pytest.raises(InputError, match="the file has"):
         Districts.of(tmp_path / "a.parquet")
+
+
+COMPUTED = "ALTER TABLE a ADD COLUMN much AS (hex(zeroblob(400000000)))"
+ENDLESS = (
+    "CREATE VIEW b AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) "
+    "SELECT i AS fid, geom FROM n, a"
+)
+
+
+@pytest.mark.parametrize(("query", "name"), [(COMPUTED, "'a'"), (ENDLESS, "'b'")])
+@pytest.mark.parametrize("disguised", [False, True])
+def test_a_geopackage_with_queries_is_not_opened(tmp_path, monkeypatch, query, name, disguised):
+    frame = gpd.GeoDataFrame(geometry=gpd.points_from_xy([2.35], [48.86], crs=4326))
+    frame.to_file(path := tmp_path / "a.gpkg")
+    assert len(read_points(path, CITY)) == 1
+    with contextlib.closing(sqlite3.connect(path)) as file, file:
+        file.execute(query)
+        if disguised:
+            file.execute("PRAGMA writable_schema = 1")
+            file.execute("UPDATE sqlite_master SET type = 'table' WHERE type = 'view'")
+    monkeypatch.setattr("pyogrio.list_layers", lambda *_: pytest.fail("it was opened"))
+    refused(path, f"{name} is a view or has computed columns")
+    with pytest.raises(InputError, match="is a view"):
+        Districts.of(path)
