@@ -312,8 +312,11 @@ def test_an_exact_sum_has_the_interval_of_its_noise_and_others_are_wider_than_th
 
 def test_strata_drawn_together_have_the_interval_of_the_map_that_they_add_up_to():
     data = snh.PrivateDataset(records(), budget=1, unit="user", max_per_user=3)
-    found = Estimates.of(data.release("denoised", epsilon=1, by=snh.By.weekday()).total(), BOXES)
-    cells = cells_in_boxes(found.strata[0].release.model, BOXES)
+    day = data.release("denoised", epsilon=1, by=snh.By.weekday()).total()
+    side = np.geomspace(1, 2_000, 20)
+    boxes = snh.RangeQueries(CITY, side * 0, side * 0, side, side)
+    found = Estimates.of(day, boxes)
+    cells = cells_in_boxes(found.strata[0].release.model, boxes)
     told = Counted(found.count, found.variance, found.area_m2, cells, 0.4 / 3)  # see ``POOLED``
     bounds = np.maximum(usual_bounds("DenoisedGrid", told, 0.8), 0)
     np.testing.assert_allclose(found.bounds(0.8), bounds)

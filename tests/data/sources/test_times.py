@@ -83,3 +83,17 @@ def test_a_text_without_a_zone_is_local_whatever_the_others_are(tz, odd):
     if odd:
         at = "2026-07-01T10:00Z" if odd.endswith("+02:00") else "2026-07-01T12:00Z"
         assert found[1] == instant("since", at)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["2026-07-01T10:00:00Z"]),
+        pa.array(["2026-07-01T12:00:00+02:00"]),
+        pa.array([datetime(2026, 7, 1, 10, tzinfo=UTC)], pa.timestamp("us", "UTC")),
+        pa.array([datetime(2026, 7, 1, 10, tzinfo=UTC)], pa.timestamp("s", "Asia/Tokyo")),
+    ],
+)
+def test_times_with_a_zone_of_their_own_keep_it(column):
+    found = times_of("trips", column, "Europe/Paris")[0]
+    assert found[0] == instant("since", "2026-07-01T10:00Z")
