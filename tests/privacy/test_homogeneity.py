@@ -162,6 +162,6 @@ def test_cells_that_may_overlap_are_refused():
 def test_prices_of_any_number_of_digits_are_possible():
     """Their noise is rounded up, as all noise, since an error would come after the charge."""
     price = Fraction(12345678901234567, 10**17)
-    levels, spend = halves(np.full((2, 2), 50), [price / 3, 2 * price / 3], price / 7)
+    levels, spend = halves(np.full((2, 2), 50), [price / 97, 96 * price / 97], price / 89)
     assert len(levels) == 2
-    assert spend.epsilon == price + price / 7
+    assert spend.epsilon == price + price / 89
