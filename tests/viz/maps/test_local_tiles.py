@@ -1,7 +1,9 @@
 """Tiles of a local file, which may be hostile, in a map's page."""
 
 import contextlib
+import shutil
 import sqlite3
+from pathlib import Path
 
 import pytest
 
@@ -93,10 +95,19 @@ def test_endless_queries_of_a_file_end(tmp_path, monkeypatch, query, says):
         base_map(CITY, tiles=path)
 
 
-def test_a_large_tile_is_refused_and_nothing_is_written_beside_the_file(tiles, tmp_path):
-    with contextlib.closing(sqlite3.connect(tiles())) as file:
-        file.execute("PRAGMA journal_mode=wal")
-    assert "655/1583" in to_html(base_map(CITY, tiles=tmp_path / "city.mbtiles"))
-    assert [path.name for path in tmp_path.iterdir()] == ["city.mbtiles"]
+def test_a_large_tile_is_refused(tiles):
     with pytest.raises(InputError, match="too big"):
         base_map(CITY, tiles=tiles(data=PNG * 200_000))
+
+
+def test_an_unfinished_write_of_another_program_is_left_to_it(tiles, tmp_path):
+    with contextlib.closing(sqlite3.connect(tiles())) as file:
+        file.execute("PRAGMA journal_mode=wal")
+        file.execute("DELETE FROM tiles")
+        file.commit()
+        there = Path(shutil.copytree(tmp_path, tmp_path / "there"))
+    (there / "city.mbtiles-shm").unlink()
+    before = {path.name: path.read_bytes() for path in there.iterdir()}
+    assert len(before) == 2
+    assert "655/1583" in to_html(base_map(CITY, tiles=there / "city.mbtiles"))
+    assert {path.name: path.read_bytes() for path in there.iterdir()} == before
