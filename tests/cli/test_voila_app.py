@@ -12,11 +12,12 @@ from jupyter_server.services.kernels.connection.base import (
     serialize_msg_to_ws_v1,
 )
 from tornado.web import HTTPError
+from voila.shutdown_kernel_handler import VoilaShutdownKernelHandler
 from voila.tornado.handler import TornadoVoilaHandler
 from voila.tornado.kernel_websocket_handler import VoilaKernelWebsocketHandler
 
 from snhkit.cli import voila_app
-from snhkit.cli.voila_app import ExplorerApp, GuardedPage, GuardedSocket, whole
+from snhkit.cli.voila_app import Closing, ExplorerApp, GuardedPage, GuardedSocket, whole
 
 PARTS = st.lists(st.binary(max_size=20), min_size=4, max_size=7)
 
@@ -114,7 +115,11 @@ def test_pages_that_would_fill_the_memory_are_refused(monkeypatch):
 
 
 def test_the_server_uses_the_guards(monkeypatch):
-    theirs = [("/a", VoilaKernelWebsocketHandler), ("/(.*)", TornadoVoilaHandler, {"b": 1})]
+    theirs = [
+        ("/a", VoilaKernelWebsocketHandler),
+        ("/b", VoilaShutdownKernelHandler),
+        ("/(.*)", TornadoVoilaHandler, {"c": 1}),
+    ]
     monkeypatch.setattr("voila.app.Voila.init_handlers", lambda self: theirs)
     ours = ExplorerApp.init_handlers(object.__new__(ExplorerApp))
-    assert ours == [("/a", GuardedSocket), ("/(.*)", GuardedPage, {"b": 1})]
+    assert ours == [("/a", GuardedSocket), ("/b", Closing), ("/(.*)", GuardedPage, {"c": 1})]
