@@ -98,10 +98,14 @@ def _address(path: Path, driver: str) -> str:
 def _refuse_queries(path: Path) -> None:
     """Raise InputError if a table of a GeoPackage is the result of a query, which may not end."""
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as database:
-        views = "SELECT name FROM pragma_table_list WHERE type = 'view'"
+        # The column ``type`` may lie; the text is what SQLite runs. Indices of keys have none.
+        views = (
+            "SELECT name FROM sqlite_master WHERE sql NOT GLOB 'CREATE T[AR]*' AND sql NOT GLOB "
+            "'CREATE VIRTUAL *' AND sql NOT GLOB 'CREATE INDEX *' AND sql NOT GLOB 'CREATE U*'"
+        )
         computed = (
-            "SELECT t.name FROM pragma_table_list AS t, pragma_table_xinfo(t.name) AS c "
-            "WHERE t.type = 'table' AND c.hidden > 1"
+            "SELECT t.name FROM sqlite_master AS t, pragma_table_xinfo(t.name) AS c "
+            "WHERE t.sql GLOB 'CREATE TA*' AND c.hidden > 1"
         )
         found = database.execute(f"{views} UNION ALL {computed}").fetchone()
     if found:
