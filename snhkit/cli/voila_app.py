@@ -73,7 +73,7 @@ class GuardedPage(TornadoVoilaHandler):
         async with self.starting:
             if len(self.kernel_manager.list_kernel_ids()) >= self.most:
                 raise HTTPError(503, f"{self.most} pages are open; try again in five minutes.")
-            await super().get(path)
+            await super().get(path)  # pyright: ignore[reportGeneralTypeIssues] - of tornado
 
 
 class ExplorerApp(Voila):

@@ -3,6 +3,7 @@
 import asyncio
 import tracemalloc
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -107,7 +108,8 @@ def test_pages_that_would_fill_the_memory_are_refused(monkeypatch):
     visitor = object.__new__(GuardedPage)
 
     async def visit():
-        return await asyncio.gather(*(visitor.get() for _ in range(50)), return_exceptions=True)
+        visits: Any = [visitor.get() for _ in range(50)]
+        return await asyncio.gather(*visits, return_exceptions=True)
 
     refused = [found for found in asyncio.run(visit()) if found is not None]
     assert {found.status_code for found in refused} == {503}

@@ -79,7 +79,7 @@ ENDLESS = "WITH RECURSIVE a(z) AS (SELECT 0 UNION ALL SELECT z FROM a) SELECT z,
     [
         (ENDLESS, "not authorized"),
         ("SELECT 0, 0, 0, zeroblob(900000)", "not authorized"),
-        ("SELECT a.i, b.i, c.i, c.i FROM t a, t b, t c WHERE a.i + c.i < 0", "interrupted"),
+        ("SELECT s, s, s, s FROM (SELECT a.i - b.i - c.i - 999 AS s FROM t a, t b, t c)", "interr"),
     ],
 )
 def test_endless_queries_of_a_file_end(tmp_path, monkeypatch, query, says):
@@ -88,7 +88,7 @@ def test_endless_queries_of_a_file_end(tmp_path, monkeypatch, query, says):
     with contextlib.closing(sqlite3.connect(path)) as file, file:
         file.execute("CREATE TABLE metadata (name text, value text)")
         file.execute("CREATE TABLE t (i int)")
-        file.executemany("INSERT INTO t VALUES (?)", [(i,) for i in range(300)])
+        file.executemany("INSERT INTO t VALUES (?)", [(i,) for i in range(200)])
         names = "zoom_level, tile_column, tile_row, tile_data"
         file.execute(f"CREATE VIEW tiles ({names}) AS {query}")
     with pytest.raises(InputError, match=says):
