@@ -11,8 +11,14 @@ from numpy.typing import NDArray
 from snhkit.errors import InputError
 
 __all__ = [
-    "floats", "frozen", "is_number", "is_plain", "positive", "two_numbers", "typed_number", "whole",
+    "cut", "floats", "frozen", "is_number", "is_plain", "positive", "two_numbers",
+    "typed_number", "whole",
 ]  # fmt: skip
+
+
+def cut(text: str, most: int = 40) -> str:
+    """Return a text that others wrote, for a message, without what exceeds ``most`` characters."""
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.builder import Builder, refuse_laplace_only
-from snhkit.data.counting.cluster import Cluster
 from snhkit.data.counting.exact import ExactCounts, Scan
+from snhkit.data.counting.passes import Cluster
 from snhkit.data.sources.columns import rules_of
 from snhkit.data.sources.opening import open_source
 from snhkit.data.sources.report import ReadReport, warn_owner

@@ -160,7 +160,7 @@ def test_points_are_not_scanned_nor_files_points(path, memory):
 
 
 def test_a_lost_scheduler_leaves_no_charge_or_a_failed_one(path, monkeypatch):
-    from snhkit.data.counting.cluster import Cluster
+    from snhkit.data.counting.passes import Cluster
 
     calls = []
 

@@ -84,7 +84,11 @@ CITIES: dict[str, City] = {
 }
 """The twelve cities of the SNH paper by key, from low to high density."""
 
-_BY_ANY_NAME = {_plain: c for c in CITIES.values() for _plain in (c.key, c.published_as)}
+_BY_NAME = {
+    _plain: c
+    for c in CITIES.values()
+    for _plain in (c.key, c.published_as, c.name.lower().replace(" ", "_"))
+}
 
 
 def city(name: "str | City") -> City:
@@ -116,10 +120,9 @@ def city(name: "str | City") -> City:
     if isinstance(name, City):
         return name
     plain = "_".join(str(name).lower().replace("_", " ").replace("-", " ").split())
-    named = _BY_ANY_NAME | {c.name.lower().replace(" ", "_"): c for c in CITIES.values()}
-    if plain in named:
-        return named[plain]
-    near = dict.fromkeys(named[match].key for match in difflib.get_close_matches(plain, named))
+    if plain in _BY_NAME:
+        return _BY_NAME[plain]
+    near = dict.fromkeys(_BY_NAME[one].key for one in difflib.get_close_matches(plain, _BY_NAME))
     meant = f"; did you mean {' or '.join(near)}?" if near else "."
     raise InputError(
         f"no city is called {str(name)[:60]!r}{meant} The cities are: {', '.join(CITIES)}."

@@ -108,14 +108,21 @@ def read_points(
     opened = open_source(source, rules)
     take = partial(take_rows, region, rules.ids_required)
     collector, seen = over(opened.parts, partial(Collector, region), take)
-    told = report_of(opened, region, seen, opened.found_users)
+    told = report_of(opened, region, seen)
     report(told)
 
-    def tell(ids: Ids) -> None:
-        if notes := tuple(ids.notes(seen.rows)):
+    def tell(ids: Ids, gaps: int) -> None:
+        notes = tuple(ids.notes(seen.rows))
+        if gaps:
+            column = opened.parts[0].layout.columns["user"]
+            notes = (
+                f"the column {column!r} looks like user ids, but {gaps:,} rows have none, so the "
+                f"records are read without users; user={column!r} leaves these rows out instead",
+            )
+        if notes:
             report(replace(told, notes=notes))
 
-    return collector.points(rules.ids_required or not seen.without_id, tell, rules.tz)
+    return collector.points(tell, rules.tz)
 
 
 def scan_points(

@@ -10,7 +10,7 @@ from snhkit.errors import InputError
 from snhkit.geometry.points import Points
 from snhkit.geometry.region import Region
 
-__all__ = ["Cells", "Histogram", "Merged", "is_proven", "proven"]
+__all__ = ["Cells", "Histogram", "Merged", "proven", "refuse_unproven"]
 
 _PROVEN: set[type] = set()
 _Class = TypeVar("_Class", bound=type)
@@ -25,9 +25,13 @@ def proven(cls: _Class) -> _Class:
     return cls
 
 
-def is_proven(cells: object) -> bool:
-    """Return whether the class of an object is marked by ``proven``."""
-    return type(cells) in _PROVEN
+def refuse_unproven(cells: object) -> None:
+    """Raise InputError if the class of an object is not marked by ``proven``."""
+    if type(cells) not in _PROVEN:
+        raise InputError(
+            "only cells that are proven not to overlap can be counted: Grid, Partition or "
+            f"PolygonPartition, not a {type(cells).__name__}."
+        )
 
 
 class Cells(Protocol):

@@ -70,7 +70,7 @@ class Points:
         self,
         region: Region,
         xy: ArrayLike,
-        user: ArrayLike | Callable[[], ArrayLike] | None = None,
+        user: ArrayLike | Callable[[], ArrayLike | None] | None = None,
         time: ArrayLike | None = None,
         tz: str | None = None,
     ) -> None:
@@ -101,7 +101,7 @@ class Points:
         found: Any = self._user
         if callable(found):
             made: Any = found()
-            found = _users(made, len(self))
+            found = None if made is None else _users(made, len(self))
             object.__setattr__(self, "_user", found)
         return found
 
@@ -117,7 +117,8 @@ class Points:
         return Points, (self.region, self.xy, self.user, self.time, self.tz)
 
     def __repr__(self) -> str:
-        users = "unknown" if self._user is None else "known"
+        known = "not looked at yet" if callable(self._user) else "known"
+        users = "unknown" if self._user is None else known
         return f"Points(region={self.region!r}, users={users})"
 
 

@@ -6,10 +6,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.errors import InputError
 from snhkit.geometry import Histogram, Points, RangeQueries, Region, exact_counts
 from snhkit.geometry.dyadic import square_of
-from snhkit.geometry.histogram import Cells, is_proven
+from snhkit.geometry.histogram import Cells, refuse_unproven
 from snhkit.geometry.partition import MAX_DEPTH
 from snhkit.geometry.strata import By
 
@@ -99,11 +98,7 @@ class PointSource:
 
     def count(self, cells: Cells) -> Histogram:
         """Return the number of records in each cell of a partition."""
-        if not is_proven(cells):
-            raise InputError(
-                "only cells that are proven not to overlap can be counted: Grid, Partition or "
-                f"PolygonPartition, not a {type(cells).__name__}."
-            )
+        refuse_unproven(cells)
         return cells.count(self._points)
 
     def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

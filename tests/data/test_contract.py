@@ -5,7 +5,6 @@ those that numpy computes from the same records, and the three reports are equal
 """
 
 import gzip
-import uuid
 import warnings
 from functools import partial
 
@@ -22,8 +21,8 @@ from pyproj import Transformer
 
 from snhkit.data import read_points
 from snhkit.data.counting import exact
-from snhkit.data.counting.cluster import Cluster
 from snhkit.data.counting.exact import Scan
+from snhkit.data.counting.passes import Cluster
 from snhkit.data.sources.columns import rules_of
 from snhkit.data.sources.opening import open_source
 from snhkit.geometry import Grid, Points, Region
@@ -41,6 +40,7 @@ RNG = np.random.default_rng(0)
 LAT, LON = CITY.to_latlon(RNG.random((N, 2)) * 12_000 - 1_000)
 LAT[[4, 77]] = np.nan
 ID = RNG.integers(1_000, 1_030, N)
+NOBODY, NEVER = np.isin(np.arange(N), [9, 123]), np.isin(np.arange(N), [9, 31])
 DEGREES = [(None if np.isnan(a) else a, o) for a, o in zip(LAT.tolist(), LON.tolist(), strict=True)]
 METRES = Transformer.from_crs(4326, 26971, always_xy=True).transform(LON, LAT)
 METRES = [np.where(np.isfinite(axis), axis, np.nan) for axis in METRES]
@@ -52,7 +52,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-WHOLE = pa.array(ID)
+WHOLE = pa.array(ID, mask=NOBODY)
 IDS = {
     "int64": WHOLE,
     "int16": WHOLE.cast(pa.int16()),
@@ -64,27 +64,31 @@ IDS = {
     "large text": WHOLE.cast(pa.large_string()),
     "dictionary": WHOLE.cast(pa.string()).dictionary_encode(),
     "bytes": WHOLE.cast(pa.string()).cast(pa.binary()),
-    "fixed bytes": pa.array([uuid.UUID(int=int(i)).bytes for i in ID], pa.binary(16)),
+    "fixed bytes": pa.array([i and i.to_bytes(16) for i in WHOLE.to_pylist()], pa.binary(16)),
 }
-STAMPS = pa.array(SECONDS * 1_000_000, pa.timestamp("us"))
+STAMPS = pa.array(SECONDS * 1_000_000, pa.timestamp("us"), mask=NEVER)
 TIMES = {
     "timestamp[us]": STAMPS,
     "timestamp[ns]": STAMPS.cast(pa.timestamp("ns")),
     "timestamp with zone": STAMPS.cast(pa.timestamp("us", "UTC")),
     "text": STAMPS.cast(pa.string()),
-    "text with Z": pa.array([f"{t}Z" for t in STAMPS.cast(pa.string()).to_pylist()]),
-    "text with UTC": pa.array([f"{str(t)[:19]} UTC" for t in STAMPS.to_pylist()]),
-    "seconds": pa.array(SECONDS),
-    "seconds as floats": pa.array(SECONDS.astype(float)),
-    "milliseconds": pa.array(SECONDS * 1_000),
-    "microseconds": pa.array(SECONDS * 1_000_000),
-    "nanoseconds": pa.array(SECONDS * 1_000_000_000),
+    "text with Z": pa.array([t and f"{t}Z" for t in STAMPS.cast(pa.string()).to_pylist()]),
+    "text with UTC": pa.array([t and f"{str(t)[:19]} UTC" for t in STAMPS.to_pylist()]),
+    "seconds": pa.array(SECONDS, mask=NEVER),
+    "seconds as floats": pa.array(SECONDS.astype(float), mask=NEVER),
+    "milliseconds": pa.array(SECONDS * 1_000, mask=NEVER),
+    "microseconds": pa.array(SECONDS * 1_000_000, mask=NEVER),
+    "nanoseconds": pa.array(SECONDS * 1_000_000_000, mask=NEVER),
 }
 PLACES = {
     "float64": {"lat": pa.array(LAT, from_pandas=True), "lon": pa.array(LON)},
     "text": {
-        "lat": pa.array([None if np.isnan(x) else repr(float(x)) for x in LAT]),
-        "lon": pa.array([repr(float(x)) for x in LON]),
+        "lat": pa.array([a and f" {a}" for a, _ in DEGREES]),
+        "lon": pa.array([f"{o} " for _, o in DEGREES]),
+    },
+    "dictionary": {
+        "lat": pa.array(LAT, from_pandas=True).dictionary_encode(),
+        "lon": pa.array(LON),
     },
     "microdegrees": {
         "lat": pa.array(np.round(LAT * 1e6), from_pandas=True),
@@ -192,6 +196,7 @@ FORMS = {
     "dataset": lambda t, f: ds.dataset(t),
     "stream": lambda t, f: Stream(t),
     "pandas": lambda t, f: t.to_pandas(),
+    "pandas, nullable": lambda t, f: t.to_pandas().convert_dtypes(),
     "pandas, Arrow": lambda t, f: t.to_pandas(types_mapper=pd.ArrowDtype),
     "polars": lambda t, f: pl.from_arrow(t),
     "DuckDB": lambda t, f: duckdb.connect().from_arrow(t),
@@ -239,7 +244,7 @@ def table_of(ids="int64", times="timestamp[us]", places="float64"):
 
 def expected(to_the_bit):
     """The counts of the records that are kept of each person and day, and of all records."""
-    usable = ~np.isnan(LAT)
+    usable = ~(np.isnan(LAT) | NOBODY | NEVER)
     xy = CITY.to_xy(LAT[usable], LON[usable])
     inside = CITY.contains(xy)
     person = ID[usable][inside] * 1_000 + windows(SECONDS[usable][inside] // 86_400, 1) % 1_000
@@ -266,7 +271,7 @@ def check(source, client=None, to_the_bit=True, **said):
         assert np.array_equal(counts if to_the_bit else counts.sum(), bounded)
         assert (scan.all().count(GRID).counts == everything).all()
     assert len({str(one) for one in told}) == 1
-    assert (told[0].rows, told[0].unusable) == (N, 2)
+    assert (told[0].rows, told[0].unusable) == (N, 5)
     return told[0]
 
 
@@ -277,7 +282,7 @@ def test_every_form_counts_alike(form, tmp_path, client):
     report = check(source, on_dask, to_the_bit=form not in LOOSE)
     if form not in ("two files", "geoarrow", *PLAIN_FORMS):
         first = 6 if form in TEXT_FORMS else 4
-        assert report.unusable_rows == (first, first + 73)
+        assert report.unusable_rows == (first, first + 5, first + 27, first + 73, first + 119)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -308,5 +313,5 @@ def test_a_header_that_is_missing_costs_no_record(tmp_path, client):
         (tmp_path / f"{at}.csv.gz").write_bytes(gzip.compress(data))
     said = {"user": 0, "lat": 1, "lon": 2, "time": 3}
     report = check(tmp_path, client, **said)
-    assert report.unusable_rows == (5, 78)
+    assert report.unusable_rows == (5, 10, 32, 78, 34)
     assert check(tmp_path, **{name: str(at) for name, at in said.items()}) is not None

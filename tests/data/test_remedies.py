@@ -84,7 +84,7 @@ def test_old_line_ends_are_read_as_the_message_says(tmp_path, monkeypatch):
 
 def test_dates_and_spreadsheet_days_are_converted_as_the_message_says():
     frame = pd.DataFrame({"lat": [48.86] * 2, "lon": 2.35})
-    for numbers, day in (([20261101, 20261102], 20_758), ([46_327.5, 46_328.0], 20_758)):
+    for numbers, day in (([20261101.0, 20261102], 20_758), ([46_327.5, 46_328.0], 20_758)):
         told = message(frame.assign(t=numbers), time="t")
         remedy = told.split("convert them with ")[1].removesuffix(".")
         column = eval(remedy, {"pandas": pd, "column": frame.assign(t=numbers)["t"]})

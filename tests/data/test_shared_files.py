@@ -62,9 +62,3 @@ def test_all_cabs_are_inside():
 def test_dirty_rows_are_found():
     _, report = read("nyc_cab_pickups.csv.gz")
     assert report.unusable_rows == (5576, 53863)
-
-
-def test_taxis_are_five():
-    points, _ = read("sf_five_taxis_trace.csv.gz")
-    assert points.user is not None
-    assert points.user.max() == 4

@@ -310,6 +310,47 @@ def test_an_exact_sum_has_the_interval_of_its_noise_and_others_are_wider_than_th
     assert (above < apart.sum(axis=0)).all()
 
 
+DAYS = pd.to_datetime(["2026-03-27", "2026-10-23"], utc=True)  # near changes of the clocks
+TRIPS = pd.DataFrame({"lat": 37.76, "lon": -122.43, "started": DAYS.repeat(40), "rider": range(80)})
+TRIPS = TRIPS.assign(kind=["bike", "scooter"] * 40)
+IN_ZONE = {"time": "started", "tz": "Europe/Brussels", "report": lambda told: None}
+
+
+def scanned(**how):
+    return snh.PrivateDataset.scan(TRIPS, CITY, 1, **IN_ZONE, **how)
+
+
+def test_the_card_tells_the_zone_of_days_and_hours(tmp_path):
+    given = {"unit": "user-day", "max_per_user": 2}
+    points = snh.read_points(TRIPS, CITY, **IN_ZONE, user="rider")
+    data = snh.PrivateDataset(points, 1, **given, ledger=tmp_path / "a.ledger")
+    assert scanned(user="rider", **given).unit == data.unit
+    made = data.release("identity", epsilon=1, by=snh.By.hour(12))
+    made.save(tmp_path / "a.snh")
+    card = snh.load(tmp_path / "a.snh").card()
+    assert "of one person in one day (Europe/Brussels)" in card["Privacy"]
+    assert card["Strata"] == "hour (Europe/Brussels): 00-11, 12-23"
+    utc = snh.read_points(TRIPS, CITY, time="started", user="rider")
+    with pytest.raises(InputError, match=r"one day \(Europe/Brussels\); open it with that unit"):
+        snh.PrivateDataset(utc, **given, ledger=tmp_path / "a.ledger")
+    counts = snh.scan_points(TRIPS, CITY, **IN_ZONE)
+    made = snh.PrivateDataset(counts, 1, unit="record").release("ug", epsilon=1, by=snh.By.hour(12))
+    assert made.card()["Strata"].startswith("hour (Europe/Brussels)")
+    assert "Brussels" not in made.card()["Privacy"]
+    by = snh.By.column("kind", ["bike", "scooter"])
+    assert "Brussels" not in str(scanned(unit="record").release("ug", epsilon=1, by=by))
+
+
+def test_a_column_that_is_missing_costs_nothing():
+    data = scanned(unit="record")
+    with pytest.raises(InputError, match="Did you mean 'kind'"):
+        data.release("ug", epsilon=1, by=snh.By.column("kinds", ["bike"]))
+    untimed = snh.PrivateDataset.scan(TRIPS, CITY, 1, unit="record")
+    with pytest.raises(InputError, match="need the column of times"):
+        untimed.release("ug", epsilon=1, by=snh.By.hour())
+    assert data.ledger.spent == 0
+
+
 def test_strata_drawn_together_have_the_interval_of_the_map_that_they_add_up_to():
     data = snh.PrivateDataset(records(), budget=1, unit="user", max_per_user=3)
     day = data.release("denoised", epsilon=1, by=snh.By.weekday()).total()

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
@@ -37,11 +38,14 @@ Beside = Mapping[str, People]
 class Counter:
     """What rows are given to; each thread or worker has one, and their results are merged.
 
-    This class converts each position exactly from degrees to metres.
+    This class adds up what ``tally`` returns for places in metres: counts of cells or boxes.
     """
 
-    def __init__(self, region: Region, size: int = 0) -> None:
-        self.region = region
+    def __init__(
+        self, region: Region, size: int = 0,
+        tally: Callable[[NDArray[np.float64]], NDArray] = lambda xy: np.zeros(0, np.int64),
+    ) -> None:  # fmt: skip
+        self.region, self._tally = region, tally
         self.total: NDArray[np.integer] = np.zeros(size, np.int64)
 
     def add(
@@ -69,7 +73,7 @@ class Counter:
 
     def add_places(self, xy: Float[np.ndarray, "n 2"]) -> None:
         """Count places in the region, in metres."""
-        raise NotImplementedError
+        self.total += self._tally(xy)
 
     def result(self) -> Any:
         """Return what was found, in a form that can be sent to another process."""
@@ -80,30 +84,28 @@ class Counter:
         self.total += result
 
 
-class TallyCounter(Counter):
-    """Counter of the records in each of several cells or boxes, with a function that counts."""
+@dataclass(frozen=True)
+class Draw:
+    """A random choice of places, each with the probability ``share``, by a public seed."""
 
-    def __init__(
-        self, region: Region, size: int, tally: Callable[[NDArray[np.float64]], NDArray]
-    ) -> None:
-        super().__init__(region, size)
-        self._tally = tally
-
-    def add_places(self, xy: Float[np.ndarray, "n 2"]) -> None:
-        """Count places in the region, in metres."""
-        self.total += self._tally(xy)
+    region: Region
+    share: float
 
 
 class Collector(Counter):
-    """A counter that keeps the records in memory, for ``read_points``."""
+    """A counter that keeps the records in memory, for ``read_points``, or the places of a share."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, share: float | None = None) -> None:
         super().__init__(region)
+        self._share = share
         self._pieces: list[tuple[Order, tuple[Any, ...]]] = []
         self._rows = 0
 
     def add_kept(self, xy: Float[np.ndarray, "n 2"], beside: Beside, order: Order) -> None:
         """Keep the records of a chunk, with their people and times."""
+        if self._share is not None:  # the same, whichever thread or worker reads the chunk
+            chosen = np.random.default_rng(order).random(len(xy)) < self._share
+            xy, beside = xy[chosen], {}
         self._count(len(xy))
         self._pieces.append((order, (xy, beside.get("person"), beside.get("time"))))
 
@@ -125,16 +127,15 @@ class Collector(Counter):
         self._pieces += result
 
     def points(
-        self, with_users: bool = False, tell: Callable[[Ids], object] = lambda ids: None,
-        tz: str | None = None,
-    ) -> Points:  # fmt: skip
+        self, tell: Callable[[Ids, int], object] = lambda ids, gaps: None, tz: str | None = None
+    ) -> Points:
         """Return the records in the order of their rows, once; people are numbered when needed.
 
-        ``tell`` gets what was seen of ids that nobody asked for, when these are first used.
+        ``tell`` then gets what was seen of ids that nobody asked for, and how many are missing.
         """
         pieces = [piece for _, piece in sorted(self._pieces, key=lambda one: one[0])]
         self._pieces = []
-        people: list[Any] = [person for _, person, _ in pieces] if with_users else [None]
+        people: list[Any] = [person for _, person, _ in pieces]
         times = [time for _, _, time in pieces]
         xy = np.empty((self._rows, 2))
         start = 0
@@ -152,10 +153,10 @@ class Collector(Counter):
         )
 
 
-def _numbered(people: Sequence[People], tell: Callable[[Ids], object]) -> NDArray[np.int64]:
-    """Return people as numbers from 0, in the order in which they first occur."""
-    import pandas as pd
-
+def _numbered(
+    people: Sequence[People], tell: Callable[[Ids, int], object]
+) -> NDArray[np.int64] | None:
+    """Return people as numbers from 0, as they first occur; None if ids are missing."""
     seen, keys = Ids(), list[Any]()
     for one in people:
         if isinstance(one, Unasked):
@@ -163,38 +164,17 @@ def _numbered(people: Sequence[People], tell: Callable[[Ids], object]) -> NDArra
             one, texts = person_keys(column)
             seen.add(texts, one, lambda row, column=column: column[row].as_py())
         keys.append(one)
-    tell(seen)
-    return pd.factorize(np.concatenate(keys))[0]
-
-
-@dataclass(frozen=True)
-class Draw:
-    """A random choice of records, each with the probability ``share``, by a public seed."""
-
-    region: Region
-    share: float
-    seed: int = 0
-
-
-class Drawer(Collector):
-    """A counter that keeps a random choice of the records in memory."""
-
-    def __init__(self, draw: Draw) -> None:
-        super().__init__(draw.region)
-        self._draw = draw
-
-    def add_kept(self, xy: Float[np.ndarray, "n 2"], beside: Beside, order: Order) -> None:
-        """Keep some rows, whichever thread or worker reads them."""
-        rng = np.random.default_rng([self._draw.seed, *order])
-        super().add_kept(xy[rng.random(len(xy)) < self._draw.share], {}, order)
+    person = np.concatenate(keys)
+    gaps = int((person == 0).sum())
+    tell(seen, gaps)
+    return None if gaps else pd.factorize(person)[0]
 
 
 class GridCounter(Counter):
-    """Counter of the records in each cell of a grid; the counts equal those of ``Grid.count``.
+    """Counter of the records in each cell of a grid; the counts equal those of ``Grid.count``."""
 
-    For speed, a polynomial approximates the projection of degrees to metres. The few places that
-    are closer to the edge of a cell than the error of the polynomial are projected exactly.
-    """
+    # For speed, a polynomial approximates the projection of degrees to metres. The few places that
+    # are closer to the edge of a cell than the error of the polynomial are projected exactly.
 
     def __init__(self, grid: Grid) -> None:
         self.region, self.grid = grid.region, grid
@@ -225,8 +205,7 @@ class GridCounter(Counter):
     ) -> tuple[int, NDArray[np.int64]]:
         near = self._near
         if near is None:
-            usable = possible(lat, lon)
-            return self._exactly(lat[usable], lon[usable]), np.flatnonzero(~usable)
+            return super().add(lat, lon)
         boxed = (lat >= near.low[0]) & (lat <= near.high[0])
         boxed &= lon >= near.low[1]
         boxed &= lon <= near.high[1]
@@ -236,7 +215,8 @@ class GridCounter(Counter):
             usable = possible(lat[rest], lon[rest])
             # The same longitude may be written with 360 degrees added or subtracted.
             turned = rest[usable & (np.abs(lon[rest] - self.grid.region.lon) > 180)]
-            inside, bad = self._exactly(lat[turned], lon[turned]), rest[~usable]
+            inside = super().add(lat[turned], lon[turned])[0] if turned.size else 0
+            bad = rest[~usable]
             lat, lon = lat[boxed], lon[boxed]
         return inside + self._nearly(lat, lon), bad
 
@@ -262,7 +242,7 @@ class GridCounter(Counter):
         inside = 0
         if not sure.all():
             doubt = ~sure
-            inside = self._exactly(lat[doubt], lon[doubt])
+            inside = super().add(lat[doubt], lon[doubt])[0]
         if i.size:
             within = sure
             within &= i.view(np.uint32) < m
@@ -272,14 +252,6 @@ class GridCounter(Counter):
             if not within.all():
                 i = i[within]
         return inside + self._count(i)
-
-    def _exactly(self, lat: NDArray[np.float64], lon: NDArray[np.float64]) -> int:
-        if not lat.size:
-            return 0
-        xy = self.region.to_xy(lat, lon)
-        xy = xy[self.region.contains(xy)]
-        self.add_places(xy)
-        return len(xy)
 
     def add_places(self, xy: Float[np.ndarray, "n 2"]) -> None:
         """Count places in the region, in metres."""
@@ -318,16 +290,16 @@ class GridCounter(Counter):
 
 
 def counter_of(what: Cells | RangeQueries | Draw) -> Counter:
-    """Return a new counter of cells or boxes, whose ``result`` is their counts, or a ``Drawer``."""
+    """Return a new counter, whose ``result`` is counts of cells or boxes, or places."""
     region = what.region
     if isinstance(what, Draw):
-        return Drawer(what)
+        return Collector(region, what.share)
     if isinstance(what, Grid):
         return GridCounter(what)
     if isinstance(what, Partition):
         lookup, cells = CellLookup(what), len(what)
-        return TallyCounter(region, cells, lambda xy: np.bincount(lookup.of(xy), minlength=cells))
+        return Counter(region, cells, lambda xy: np.bincount(lookup.of(xy), minlength=cells))
     if isinstance(what, RangeQueries):
-        return TallyCounter(region, len(what), lambda xy: exact_counts(Points(region, xy), what))
+        return Counter(region, len(what), lambda xy: exact_counts(Points(region, xy), what))
     size = what.count(Points(region, [])).counts.size
-    return TallyCounter(region, size, lambda xy: what.count(Points(region, xy)).counts.ravel())
+    return Counter(region, size, lambda xy: what.count(Points(region, xy)).counts.ravel())

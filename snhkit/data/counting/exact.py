@@ -7,20 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.data.counting.cluster import Cluster
 from snhkit.data.counting.counters import Collector, Draw, counter_of
-from snhkit.data.counting.passes import over, take_rows
-from snhkit.data.counting.spill import Choice, Divided, Sorted, take_places
+from snhkit.data.counting.passes import Cluster, over, take_rows
+from snhkit.data.counting.spill import Choice, Sorted, take_places
 from snhkit.data.sources.opening import Source
 from snhkit.data.sources.report import ReadReport, Seen, report_of
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Histogram, Partition, Points, RangeQueries, Region
 from snhkit.geometry.dyadic import numbers_at
-from snhkit.geometry.histogram import Cells, is_proven
+from snhkit.geometry.histogram import Cells, refuse_unproven
 from snhkit.geometry.partition import CellLookup
 from snhkit.geometry.strata import By
 
-__all__ = ["FINE_DEPTH", "ExactCounts", "FineCounts", "Scan", "fine_grid"]
+__all__ = ["FINE_DEPTH", "ExactCounts", "Scan", "fine_grid"]
 
 _DRAWN = 100_000  # about as many records are drawn for ``ExactCounts.some``
 
@@ -33,95 +32,39 @@ def fine_grid(region: Region) -> Grid:
     return Grid(region, 1 << FINE_DEPTH)
 
 
-class FineCounts:
-    """Numbers of records in the cells of the fine grid, without empty cells if this saves memory.
-
-    The cell in column i from the west and row j from the south has the number i * 4096 + j.
-    """
-
-    def __init__(self, counts: NDArray[np.integer]) -> None:
-        held = np.count_nonzero(counts)
-        if held * (counts.itemsize + np.dtype(np.int32).itemsize) < counts.nbytes:
-            self._at: NDArray[np.int32] | None = np.flatnonzero(counts).astype(np.int32)
-            self._counts = counts[self._at]
-        else:
-            self._at, self._counts = None, counts
-
-    @property
-    def total(self) -> int:
-        """The number of records."""
-        return int(self._counts.sum(dtype=np.int64))
-
-    def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the numbers of the cells that hold records, ascending, and their counts."""
-        if self._at is not None:
-            return self._at.astype(np.int64), self._counts.astype(np.int64)
-        at = np.flatnonzero(self._counts)
-        return at, self._counts[at].astype(np.int64)
-
-    def grid(self, depth: int) -> NDArray[np.int64]:
-        """Return the counts of a grid of 2^depth cells per side, shape (4^depth,), by column."""
-        at, counts = self.occupied()
-        column, row = _coarser(at, depth)
-        total = np.zeros(1 << 2 * depth, np.int64)
-        np.add.at(total, column << depth | row, counts)
-        return total
-
-    def partition(self, cells: Partition) -> NDArray[np.int64]:
-        """Return the counts of c cells, shape (c,), which are unions of cells of the fine grid."""
-        at, counts = self.occupied()
-        edges = fine_grid(cells.region).edges()
-        column, row = _coarser(at, FINE_DEPTH)
-        total = np.zeros(len(cells), np.int64)
-        corners = np.stack([edges[column], edges[row]], axis=1)
-        np.add.at(total, CellLookup(cells).of(corners), counts)
-        return total
-
-    def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the occupied squares of a quadtree (see ``ExactCounts.squares``)."""
-        at, counts = self.occupied()
-        number, which = np.unique(numbers_at(*_coarser(at, depth)), return_inverse=True)
-        total = np.zeros(number.size, np.int64)
-        np.add.at(total, which, counts)
-        return number, total
-
-
-def _coarser(at: NDArray[np.int64], depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    up = FINE_DEPTH - depth
-    return at >> FINE_DEPTH + up, (at & ((1 << FINE_DEPTH) - 1)) >> up
-
-
 class ExactCounts:
     """Exact counts of records that stay in files or in a frame, a ``snhkit.privacy.CountSource``.
 
-    ``read`` reads all records and counts them in cells or boxes. They are counted once in a fine
-    grid of 4,096 by 4,096 cells, which is kept in memory: by the constructor, or when it is first
-    needed if their number ``n`` is known. Cells that are unions of fine cells are sums of these
-    counts, and for all others, the records are read again.
+    Records are counted in a fine grid once; for cells that are no unions of its cells, ``read``
+    reads and counts all of them again.
     """
 
     max_depth = FINE_DEPTH
 
     def __init__(
-        self,
-        region: Region,
-        read: Callable[[Cells | RangeQueries | Draw], Any],
+        self, region: Region, read: Callable[[Cells | RangeQueries | Draw], Any],
         divide: "Callable[[By], Callable[[], Iterator[ExactCounts]]] | None" = None,
-        tz: str | None = None,
-        n: int | None = None,
-    ) -> None:
-        self._region, self._read, self._divide = region, read, divide
+        tz: str | None = None, n: int | None = None,
+    ) -> None:  # fmt: skip
+        self.region, self._read, self._divide = region, read, divide
         self.tz = tz  # of the clock on which strata divide the records
-        self._n = self._fine.total if n is None else n
+        self._n = int(self._fine[1].sum(dtype=np.int64)) if n is None else n
 
     @cached_property
-    def _fine(self) -> FineCounts:
-        return FineCounts(self._read(fine_grid(self._region)))
+    def _fine(self) -> tuple[NDArray[np.int32], NDArray[np.integer]]:
+        """The numbers, ascending, and counts of the cells of the fine grid that hold records."""
+        counts = self._read(fine_grid(self.region))
+        at = np.flatnonzero(counts).astype(np.int32)
+        return at, counts[at]
 
-    @property
-    def region(self) -> Region:
-        """The region in which records are counted."""
-        return self._region
+    def _squares(
+        self, depth: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.integer]]:
+        """Return the column, the row and the count of parts of squares of a quadtree."""
+        at, counts = self._fine
+        up = FINE_DEPTH - depth
+        row = at.astype(np.int64) & ((1 << FINE_DEPTH) - 1)
+        return at.astype(np.int64) >> FINE_DEPTH + up, row >> up, counts
 
     def n(self) -> int:
         """Return the number of records."""
@@ -129,28 +72,32 @@ class ExactCounts:
 
     def count(self, cells: Cells) -> Histogram:
         """Return the number of records in each cell of a grid or a partition."""
-        if not is_proven(cells):
-            raise InputError(
-                "only cells that are proven not to overlap can be counted: Grid, Partition or "
-                f"PolygonPartition, not a {type(cells).__name__}."
-            )
+        refuse_unproven(cells)
         self._refuse_elsewhere("cells", cells.region)
+        if isinstance(cells, Grid):
+            depth = cells.m.bit_length() - 1
+            if cells.m != 1 << depth or depth > FINE_DEPTH:
+                found = self._read(cells)
+            else:
+                column, row, counts = self._squares(depth)
+                found = np.bincount(column << depth | row, counts, cells.m**2)
+            return Histogram(cells, found.astype(np.int64).reshape(cells.m, cells.m))
         if isinstance(cells, Partition) and _of_fine_cells(cells):
-            return Histogram(cells, self._fine.partition(cells))
-        if not isinstance(cells, Grid):
-            return Histogram(cells, self._read(cells).astype(np.int64))
-        depth = cells.m.bit_length() - 1
-        if cells.m == 1 << depth and depth <= FINE_DEPTH:
-            counts = self._fine.grid(depth)
+            column, row, counts = self._squares(FINE_DEPTH)
+            edges = fine_grid(cells.region).edges()
+            corners = np.stack([edges[column], edges[row]], axis=1)
+            found = np.bincount(CellLookup(cells).of(corners), counts, len(cells))
         else:
-            counts = self._read(cells).astype(np.int64)
-        return Histogram(cells, counts.reshape(cells.m, cells.m))
+            found = self._read(cells)
+        return Histogram(cells, found.astype(np.int64))
 
     def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return which squares of a quadtree hold records, and how many; see ``CountSource``."""
         if not 0 <= depth <= FINE_DEPTH:
             raise InputError(f"scan: the depth must be from 0 to {FINE_DEPTH}, not {depth}.")
-        return self._fine.squares(depth)
+        column, row, counts = self._squares(depth)
+        number, which = np.unique(numbers_at(column, row), return_inverse=True)
+        return number, np.bincount(which, counts).astype(np.int64)
 
     def boxes(self, queries: RangeQueries) -> NDArray[np.int64]:
         """Return the number of records in each of q boxes, shape (q,); the boxes may overlap."""
@@ -174,7 +121,7 @@ class ExactCounts:
         return found.points()
 
     def _refuse_elsewhere(self, what: str, region: Region) -> None:
-        if region != self._region:
+        if region != self.region:
             raise InputError(
                 f"scan: the records lie in another region than the {what}; make the {what} "
                 "with the region that was given to scan."
@@ -190,18 +137,13 @@ def _of_fine_cells(cells: Partition) -> bool:
 class Scan:
     """A source whose rows are counted in full, or a bounded number of them for each person.
 
-    The rows left out are reported once, after the first pass. Without a cluster, threads of this
-    process read the rows. ``spill`` is the folder for temporary files; see ``spill.py``.
+    The rows left out are reported once. ``spill`` is the folder for temporary files.
     """
 
     def __init__(
-        self,
-        source: Source,
-        region: Region,
-        report: Callable[[ReadReport], object],
-        cluster: Cluster | None = None,
-        spill: Any = None,
-    ) -> None:
+        self, source: Source, region: Region, report: Callable[[ReadReport], object],
+        cluster: Cluster | None = None, spill: Any = None,
+    ) -> None:  # fmt: skip
         self._source, self._region, self._report = source, region, report
         self._cluster, self._spill = cluster, spill
         self._all: ExactCounts | None = None
@@ -210,8 +152,9 @@ class Scan:
     def all(self) -> ExactCounts:
         """Return an object that counts all records."""
         if self._all is None:
+            divide = partial(self._divided, partial(self._sorted, people=False))
             tz = self._source.rules.tz
-            self._all = ExactCounts(self._region, self._total, self._divided, tz)
+            self._all = ExactCounts(self._region, self._total, divide, tz)
         return self._all
 
     def bounded(self, choose: Choice, window_days: int | None = None) -> ExactCounts:
@@ -219,71 +162,54 @@ class Scan:
 
         It selects among those of each person, or of each person in a window of days.
         """
-        there = self._sorted(self._source, window_days)
-        there.keep(choose)
 
-        def divided(by: By) -> Callable[[], Iterator[ExactCounts]]:
-            source = self._source.divided(by)
+        def kept(source: Source) -> Sorted:  # makes the same choice each time
+            found = self._sorted(source, window_days=window_days)
+            found.keep(choose)
+            return found
 
-            def each() -> Iterator[ExactCounts]:
-                # The same function makes the same choice of each person's records again.
-                found = self._sorted(source, window_days)
-                found.keep(choose)
-                return self._each(found, len(by))
-
-            return each
-
-        return self._counts(there, 0, divided)
-
-    def _divided(self, by: By) -> Callable[[], Iterator[ExactCounts]]:
-        source = self._source.divided(by)
-
-        def each() -> Iterator[ExactCounts]:
-            found = Divided(source, self._region, by, self._spill, self._cluster)
-            self._told(found.seen)
-            return self._each(found, len(by))
-
-        return each
-
-    def _each(self, found: Divided | Sorted, strata: int) -> Iterator[ExactCounts]:
-        for number in range(strata):
-            yield self._counts(found, number)
-
-    def _counts(
-        self,
-        found: Divided | Sorted,
-        stratum: int,
-        divide: Callable[[By], Callable[[], Iterator[ExactCounts]]] | None = None,
-    ) -> ExactCounts:
-        n = sum(part.n for part in found.parts(stratum))
-        return ExactCounts(self._region, partial(self._kept, found, stratum), divide, n=n)
-
-    def _kept(
-        self, found: Divided | Sorted, stratum: int, what: Cells | RangeQueries | Draw
-    ) -> Any:
-        """Return counts of the records in files."""
-        parts, make = found.parts(stratum), partial(counter_of, what)
-        return over(parts, make, take_places, "Counting", self._cluster)[0].result()
+        return self._counts(kept(self._source), 0, partial(self._divided, kept))
 
     def of_people(self, window_days: int | None = None) -> NDArray[np.int64]:
         """Return the number of records of each of p people, shape (p,), or of each in a window."""
-        return self._sorted(self._source, window_days).of_people()
+        return self._sorted(self._source, window_days=window_days).of_people()
 
-    def _sorted(self, source: Source, window_days: int | None) -> Sorted:
-        found = Sorted(source, self._region, window_days, self._spill, self._cluster)
+    def _sorted(self, source: Source, **how: Any) -> Sorted:
+        found = Sorted(source, self._region, self._spill, self._cluster, **how)
         self._told(found.seen)
         return found
 
+    def _divided(
+        self, make: Callable[[Source], Sorted], by: By
+    ) -> Callable[[], Iterator[ExactCounts]]:
+        """Check the columns; return a function that sorts the records and counts each stratum."""
+        source = self._source.divided(by)
+
+        def each() -> Iterator[ExactCounts]:
+            found = make(source)
+            for number in range(len(by)):
+                yield self._counts(found, number)
+
+        return each
+
+    def _counts(
+        self, found: Sorted, stratum: int,
+        divide: Callable[[By], Callable[[], Iterator[ExactCounts]]] | None = None,
+    ) -> ExactCounts:  # fmt: skip
+        def read(what: Cells | RangeQueries | Draw) -> Any:
+            make = partial(counter_of, what)
+            parts = found.parts(stratum)
+            return over(parts, make, take_places, "Counting", self._cluster)[0].result()
+
+        n = sum(part.n for part in found.parts(stratum))
+        return ExactCounts(self._region, read, divide, n=n)
+
     def _total(self, what: Cells | RangeQueries | Draw) -> Any:
-        self._source.refuse_changed()
-        counter, seen = over(
-            self._source.parts,
-            partial(counter_of, what),
-            partial(take_rows, self._region, self._source.rules.ids_required),
-            "Counting",
-            self._cluster,
-        )
-        self._source.refuse_changed()
+        source, make = self._source, partial(counter_of, what)
+        take = partial(take_rows, self._region, source.rules.ids_required)
+        source.refuse_changed()
+        counter, seen = over(source.parts, make, take, "Counting", self._cluster)
+        source.refuse_changed()
         self._told(seen)
         return counter.result()
 

@@ -1,15 +1,10 @@
-"""A pass: every row of a source is read once, by threads here or by the workers of a cluster.
-
-Threads and cluster are both executors of ``concurrent.futures``. Threads take blocks of rows from
-one queue. A worker of a cluster gets some parts of the source, reads them with one thread, and
-returns what its counter found, never rows.
-"""
+"""A pass: every row of a source is read once, by threads here or by the workers of a cluster."""
 
 import os
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from functools import partial
 from itertools import pairwise
@@ -21,18 +16,20 @@ from numpy.typing import NDArray
 
 from snhkit.data.counting.counters import Counter
 from snhkit.data.sources.chunk import Chunk
-from snhkit.data.sources.people import Unasked
+from snhkit.data.sources.opening import Source
 from snhkit.data.sources.report import FIRST_ROWS, Seen, defect, possible
 from snhkit.data.sources.times import NO_TIME
+from snhkit.errors import InputError, SnhkitError
 from snhkit.geometry import Region
 from snhkit.progress import steps
 
 if TYPE_CHECKING:
-    from snhkit.data.counting.cluster import Cluster
+    from distributed import Client
 
-__all__ = ["completed", "over", "take_rows", "thread_count"]
+__all__ = ["Cluster", "completed", "over", "take_rows", "thread_count"]
 
 _MOST_THREADS = 8
+_TASKS_PER_WORKER, _RETRIES = 4, 3
 _SAMPLE = 2**10  # rows of a chunk that are also read with latitude and longitude exchanged
 
 
@@ -51,8 +48,7 @@ def over(
 ) -> tuple[C, Seen]:
     """Read all parts once; return a counter with the results of all, and what was seen.
 
-    The blocks of the parts yield items, which ``take`` gives to a counter that ``make`` returned.
-    A progress bar says ``what`` is done. Without a cluster, threads of this process read the parts.
+    ``take`` gives the items of each block to a counter that ``make`` returned; ``what`` is shown.
     """
     counter: C | None = None
     seen = Seen()
@@ -60,7 +56,7 @@ def over(
         # Here and not in a thread, since the filters of warnings belong to all threads.
         stack.enter_context(warnings.catch_warnings(action="ignore"))
         advance = stack.enter_context(steps(len(parts), what, "part")) if what else lambda: None
-        if cluster is None:
+        if cluster is None:  # threads take blocks from one queue
             queue = _Shared(_blocks(parts, 0, advance))
             pool = stack.enter_context(ThreadPoolExecutor(thread_count()))
             stack.callback(queue.stop)  # runs before the pool waits for its threads
@@ -72,7 +68,7 @@ def over(
                     counter = other
                 else:
                     counter.merge(other.result())
-        else:
+        else:  # each worker reads some parts, and returns what its counter found, never rows
             cuts = np.linspace(0, len(parts), min(len(parts), cluster.tasks()) + 1).astype(int)
             tasks = [partial(_read, parts[a:b], a, make, take) for a, b in pairwise(cuts.tolist())]
             counter = make()
@@ -88,6 +84,52 @@ def completed(executor: Executor, tasks: Sequence[Callable[[], T]]) -> Iterator[
     """Yield the results of tasks as they are completed; the first failure is raised."""
     for future in as_completed([executor.submit(task) for task in tasks]):
         yield future.result()
+
+
+class Cluster:
+    """The workers that ``client`` is connected to, which can read the source's files."""
+
+    def __init__(self, client: "Client", source: Source) -> None:
+        if not source.places:
+            raise InputError(
+                f"{source.name} exists in this process only, so workers cannot read it; "
+                "write the records to files that all workers can read, and pass the "
+                "files' path."
+            )
+        self._client = client
+
+    def tasks(self) -> int:
+        """Return into how many tasks to divide a pass."""
+        return _TASKS_PER_WORKER * max(len(self._client.scheduler_info(n_workers=-1)["workers"]), 1)
+
+    def completed(self, tasks: Sequence[Callable[[], T]]) -> Iterator[T]:
+        """Yield the results of tasks as workers complete them; a lost worker's tasks run again."""
+        from distributed import KilledWorker
+        from distributed.client import FutureCancelledError
+        from distributed.comm.core import CommClosedError
+
+        scheduler = self._client.scheduler
+        address = "the Dask scheduler" if scheduler is None else scheduler.address
+        try:
+            # Identical tasks must run again in the next pass, because the files may have changed.
+            executor = self._client.get_executor(pure=False, retries=_RETRIES)
+            yield from completed(executor, tasks)
+        except KilledWorker as failure:
+            raise SnhkitError(
+                f"{address}: workers ran out of memory or stopped repeatedly during one "
+                f"task ({failure}); give each worker more memory. The ledger shows what "
+                "was charged."
+            ) from None
+        except (
+            CommClosedError, FutureCancelledError, CancelledError, TimeoutError, OSError,
+        ) as failure:  # fmt: skip
+            told = str(failure).partition("\n")[0].rpartition("reason: ")[2]
+            reason = told.rstrip(".")[:160] or type(failure).__name__
+            raise SnhkitError(
+                f"{address}: the Dask scheduler was lost before the counts were complete "
+                f"({reason}). Nothing was released; the ledger shows what was charged. "
+                "Start the scheduler again and repeat the call."
+            ) from None
 
 
 def thread_count() -> int:
@@ -164,18 +206,11 @@ def take_rows(
     """Give the rows of a chunk to a counter, and note which are unusable, and why."""
     lat, lon, beside = chunk.lat, chunk.lon, chunk.beside
     gaps: NDArray[np.bool_] | None = None
-    if (person := chunk.person) is not None:
-        if isinstance(person, Unasked):
-            seen.without_id += person.missing()
-        else:
-            missing = person == 0
-            if ids_required:
-                gaps = missing
-            else:
-                seen.without_id += int(missing.sum())
-            seen.ids.add(chunk.texts, person, lambda row: chunk.value(row, "user"))
-    if chunk.time is not None:
-        gone = chunk.time == NO_TIME
+    if isinstance(person := beside.get("person"), np.ndarray):
+        gaps = person == 0 if ids_required else None
+        seen.ids.add(chunk.texts, person, lambda row: chunk.value(row, "user"))
+    if isinstance(time := beside.get("time"), np.ndarray):
+        gone = time == NO_TIME
         gaps = gone if gaps is None else gaps | gone
     at: NDArray[np.int64] | None = None
     lost: list[NDArray[np.int64]] = []
@@ -214,8 +249,8 @@ def _note_unusable(
 ) -> None:
     placed = possible(chunk.lat[unusable], chunk.lon[unusable])
     known = np.ones(unusable.size, bool)
-    if ids_required and isinstance(chunk.person, np.ndarray):
-        known = chunk.person[unusable] != 0
+    if ids_required and isinstance(person := chunk.beside.get("person"), np.ndarray):
+        known = person[unusable] != 0
     seen.causes.update(
         place=int((~placed).sum()),
         user=int((placed & ~known).sum()),

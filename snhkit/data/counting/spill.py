@@ -6,7 +6,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,21 +16,22 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import NDArray
 
-from snhkit.data.counting.cluster import Cluster
 from snhkit.data.counting.counters import Beside, Counter, Order
-from snhkit.data.counting.passes import completed, over, take_rows, thread_count
+from snhkit.data.counting.passes import Cluster, completed, over, take_rows, thread_count
 from snhkit.data.sources.opening import Source
 from snhkit.data.sources.report import Seen
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 from snhkit.geometry.points import DAY_S, windows
 from snhkit.geometry.strata import LEFT_OUT, By
+from snhkit.privacy.bounding import mixed
 
-__all__ = ["Choice", "Divided", "KeptPart", "Sorted", "bucket_count", "keep"]
+__all__ = ["Choice", "KeptPart", "Sorted", "bucket_count", "keep"]
 
 _PLACES = 2**18  # places that are read at a time
 _BUCKET_BYTES = 2**25  # approximate size of a bucket
 _MOST_BUCKETS = 1024
+_UNKNOWN = 2**32  # bytes, assumed for a source whose size is unknown
 
 Choice = Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]
 """Chooses which of n records are kept, from their persons (n,) and places in metres (n, 2).
@@ -41,22 +42,23 @@ It returns their indices. The choice for a person does not depend on the records
 
 def bucket_count(source_bytes: int) -> int:
     """Return into how many files to sort the records of a source, a power of two up to 1,024."""
-    wanted = max(16, source_bytes // _BUCKET_BYTES)
+    wanted = max(16, (source_bytes or _UNKNOWN) // _BUCKET_BYTES)
     return min(1 << (wanted - 1).bit_length(), _MOST_BUCKETS)
 
 
 @dataclass(frozen=True)
 class Spill:
-    """Where and how records are written: ``window_days`` and ``by`` are None if not used."""
+    """Where and how records are written; by stratum if not by person."""
 
     folder: Path
     region: Region
     buckets: int
-    window_days: int | None = None
-    by: By | None = None
+    by: By | None
+    people: bool
+    window_days: int | None
 
 
-class _Writer(Counter):
+class Spiller(Counter):
     """A counter that appends records to files of its own, one for each of several buckets.
 
     The files of a task that was lost and runs again do no harm, since only results name files.
@@ -65,148 +67,109 @@ class _Writer(Counter):
     def __init__(self, to: Spill) -> None:
         super().__init__(to.region)
         self._to, self._token = to, uuid4().hex
-        self._names: set[str] = set()
+        self.names: set[str] = set()
 
-    def _append(self, bucket: NDArray[np.integer], rows: NDArray) -> None:
+    def add_kept(self, xy: Float[np.ndarray, "n 2"], beside: Beside, order: Order) -> None:
+        """Write n records; without people, those that are in a stratum."""
+        to, stratum = self._to, beside.get("stratum")
+        if not to.people:
+            assert isinstance(stratum, np.ndarray)  # noqa: S101
+            inside = stratum != LEFT_OUT
+            self._append(stratum[inside], xy[inside], "kept")
+            return
+        group = self._groups(beside)
+        rows = np.empty(len(xy), _record(to.by))
+        rows["person"], rows["x"], rows["y"] = group.view(np.int64), *xy.T
+        if to.by is not None:
+            rows["stratum"] = stratum
+        bits = to.buckets.bit_length() - 1
+        self._append(mixed(group) >> np.uint64(64 - bits), rows, "records")
+
+    def _groups(self, beside: Beside) -> NDArray[np.uint64]:
+        """Return a number for the person of each record, or for the person in a window."""
+        person, time = beside["person"], beside.get("time")
+        assert isinstance(person, np.ndarray)  # noqa: S101
+        group = person.view(np.uint64)
+        if self._to.window_days is None:
+            return group
+        if not isinstance(time, np.ndarray):
+            raise InputError(
+                "a unit of privacy with windows of days, such as 'user-day', needs the time of "
+                "each record; give time=..., the name of the column of times."
+            )
+        nth = windows(time // DAY_S, self._to.window_days)
+        return mixed(group ^ mixed(nth.view(np.uint64)))
+
+    def _append(self, bucket: NDArray[np.integer], rows: NDArray, suffix: str) -> None:
         """Write n rows; the bucket of each is below ``Spill.buckets``."""
         bucket = bucket.astype(np.uint16)  # which numpy sorts in linear time
         order = np.argsort(bucket, kind="stable")
         ends = np.searchsorted(bucket[order], np.arange(self._to.buckets + 1))
         for at in np.flatnonzero(np.diff(ends)):
-            name = f"{at:04}-{self._token}.records"
-            self._names.add(name)
+            name = f"{self._token}.{at}.{suffix}"
+            self.names.add(name)
             with (self._to.folder / name).open("ab") as file:
                 file.write(rows[order[ends[at] : ends[at + 1]]].tobytes())
 
     def result(self) -> Any:
         """Return the names of the files."""
-        return self._names
+        return self.names
 
     def merge(self, result: Any) -> None:
         """Add the files of another counter."""
-        self._names |= result
-
-    def by_bucket(self) -> dict[str, list[str]]:
-        """Return the names of the files of each bucket."""
-        found: dict[str, list[str]] = {}
-        for name in sorted(self._names):
-            found.setdefault(name.partition("-")[0], []).append(name)
-        return found
+        self.names |= result
 
 
-class Spiller(_Writer):
-    """A counter that writes records to one file for each bucket of people."""
-
-    def add_kept(self, xy: Float[np.ndarray, "n 2"], beside: Beside, order: Order) -> None:
-        """Write n records."""
-        person, time = beside["person"], beside.get("time")
-        assert isinstance(person, np.ndarray)  # noqa: S101
-        group = person.view(np.uint64)
-        if self._to.window_days is not None:
-            if not isinstance(time, np.ndarray):
-                raise InputError(
-                    "a unit of privacy with windows of days, such as 'user-day', needs the time of "
-                    "each record; give time=..., the name of the column of times."
-                )
-            nth = windows(time // DAY_S, self._to.window_days)
-            group = _spread(group ^ _spread(nth.view(np.uint64)))
-        bits = self._to.buckets.bit_length() - 1
-        rows = np.empty(len(xy), _record(self._to.by))
-        rows["person"], rows["x"], rows["y"] = group.view(np.int64), *xy.T
-        if self._to.by is not None:
-            rows["stratum"] = beside["stratum"]
-        self._append(_spread(group) >> np.uint64(64 - bits), rows)
-
-
-class Divider(_Writer):
-    """A counter that writes the places of records to one file for each stratum."""
-
-    def add_kept(self, xy: Float[np.ndarray, "n 2"], beside: Beside, order: Order) -> None:
-        """Write n records, without those that are in no stratum."""
-        stratum = beside["stratum"]
-        assert isinstance(stratum, np.ndarray)  # noqa: S101
-        if (stratum == LEFT_OUT).any():
-            xy, stratum = xy[stratum != LEFT_OUT], stratum[stratum != LEFT_OUT]
-        self._append(stratum, xy)
-
-
-class _Files:
+class Sorted:
     """Records of a source in a new folder in ``spill``, which is deleted with this object.
 
-    Only the account that runs the program can read the files.
+    Only the account that runs the program can read the files: 16 bytes of disk for each record. If
+    records are sorted by person, 24 bytes are needed before ``keep``, and 32 with strata.
     """
 
     def __init__(
-        self, make: type[_Writer], source: Source, to: Spill, spill: Any, cluster: Cluster | None
-    ) -> None:
-        self._cluster = cluster
+        self, source: Source, region: Region, spill: Any = None, cluster: Cluster | None = None,
+        people: bool = True, window_days: int | None = None,
+    ) -> None:  # fmt: skip
+        self._cluster, self._by = cluster, source.rules.by
         self.folder = Path(tempfile.mkdtemp(prefix="snhkit-", dir=spill))
         self._finalizer = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-        to = replace(to, folder=self.folder)
-        take = partial(take_rows, to.region, source.rules.ids_required)
-        what = "Dividing" if make is Divider else "Sorting by person"
+        size = sum(place.size for place in source.places)
+        buckets = len(self._by) if self._by and not people else bucket_count(size)
+        to = Spill(self.folder, region, buckets, self._by, people, window_days)
+        take = partial(take_rows, region, source.rules.ids_required)
+        what = "Sorting by person" if people else "Dividing"
         try:
             source.refuse_changed()
-            writer, self.seen = over(source.parts, partial(make, to), take, what, cluster)
+            writer, self.seen = over(source.parts, partial(Spiller, to), take, what, cluster)
             source.refuse_changed()
         except BaseException:
             self._finalizer()
             raise
-        self._buckets = writer.by_bucket()
-
-
-class Divided(_Files):
-    """The places of a source's records, sorted by stratum; 16 bytes of disk for each record."""
-
-    def __init__(
-        self, source: Source, region: Region, by: By, spill: Any, cluster: Cluster | None
-    ) -> None:
-        to = Spill(Path(), region, len(by), by=by)
-        super().__init__(Divider, source, to, spill, cluster)
-
-    def parts(self, stratum: int) -> list["KeptPart"]:
-        """Return the files of a stratum."""
-        names = self._buckets.get(f"{stratum:04}", [])
-        return [KeptPart(self.folder / name) for name in names]
-
-
-class Sorted(_Files):
-    """The records of a source, sorted by person; 16 bytes of disk for each record that is kept.
-
-    Before, 24 bytes are needed for each record, and 32 if the rules of the source have strata.
-    """
-
-    def __init__(
-        self,
-        source: Source,
-        region: Region,
-        window_days: int | None = None,
-        spill: Any = None,
-        cluster: Cluster | None = None,
-    ) -> None:
-        self._by = source.rules.by
-        to = Spill(Path(), region, bucket_count(source.size), window_days, self._by)
-        super().__init__(Spiller, source, to, spill, cluster)
-        self._kept: list[str] = []
+        self._names = sorted(writer.names)
 
     def keep(self, choose: Choice) -> None:
         """Keep the records that ``choose`` selects, in new files, and delete the sorted ones."""
         done = self._each(partial(keep, self.folder, self._by, choose=choose))
-        self._kept = sorted(name for names in done for name in names)
-        for path in self.folder.glob("*.records"):
+        for path in self.folder.glob("*.records"):  # also those of lost tasks
             path.unlink()
+        self._names = sorted(name for names in done for name in names)
 
     def parts(self, stratum: int = 0) -> list["KeptPart"]:
         """Return the files of kept records; those of a stratum, if there are strata."""
         mine = f".{stratum}.kept"
-        return [KeptPart(self.folder / name) for name in self._kept if name.endswith(mine)]
+        return [KeptPart(self.folder / name) for name in self._names if name.endswith(mine)]
 
     def of_people(self) -> NDArray[np.int64]:
         """Return the number of records of each of p people, or of people in windows, shape (p,)."""
         return np.concatenate([np.zeros(0, np.int64), *self._each(partial(_tally, self.folder))])
 
     def _each(self, task: Callable[[str, list[str]], Any]) -> list[Any]:
-        tasks = [partial(task, bucket, names) for bucket, names in self._buckets.items()]
+        """Return the results of a task for each bucket of people and the names of its files."""
+        buckets: dict[str, list[str]] = {}
+        for name in self._names:
+            buckets.setdefault(name.split(".")[1], []).append(name)
+        tasks = [partial(task, bucket, names) for bucket, names in buckets.items()]
         try:
             if self._cluster is not None:
                 return list(self._cluster.completed(tasks))
@@ -274,10 +237,3 @@ class KeptPart:
 def take_places(counter: Any, seen: Seen, part: int, xy: NDArray[np.float64]) -> None:
     """Give places in metres to a counter; see ``passes.over``."""
     counter.add_places(xy)
-
-
-def _spread(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a hash of each 64-bit word; its high bits depend on all bits of the word."""
-    words = (words ^ (words >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
-    words = (words ^ (words >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    return words ^ (words >> np.uint64(32))

@@ -1,11 +1,13 @@
 """Parts of a source, which yield Arrow columns, and the chunks of rows that these become."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
@@ -16,24 +18,34 @@ from snhkit.data.sources.times import NO_TIME, local_seconds, times_of
 from snhkit.geometry.strata import LEFT_OUT, OTHER, By
 from snhkit.untrusted import parsing
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+__all__ = ["Blocks", "Chunk", "Part", "Rows", "blocks_of"]
 
-__all__ = ["Chunk", "Part", "Rows"]
+pc: Any = pyarrow.compute  # made at import, so a type checker cannot know it
 
 
 class Rows(NamedTuple):
     """Arrow columns by role ("lat", "user", ...) of rows, the first of which has number ``first``.
 
-    For messages, ``number`` returns the number of a row, and ``value`` what the source has in a row
-    for a role; both have defaults. ``malformed`` has the defects of rows left out, by their number.
+    ``number`` and ``value`` return a row's number and what the source has for a role, for messages.
     """
 
-    columns: "Mapping[str, pa.Array]"
+    columns: Mapping[str, pa.Array]
     first: int
-    number: Callable[[int], int] | None = None
-    value: Callable[[int, str], object] | None = None
-    malformed: Mapping[int, str] = {}
+    number: Callable[[int], int] | None = None  # by default, follows from ``first``
+    value: Callable[[int, str], object] | None = None  # by default, what is in ``columns``
+    malformed: Mapping[int, str] = {}  # the defects of rows left out, by their number
+
+
+Blocks = Iterator[Callable[[], Iterator[Rows]]]
+"""For each block of rows a function that decodes it, which may run in another thread."""
+
+
+def blocks_of(batches: Iterable[Mapping[str, pa.Array]]) -> Blocks:
+    """Yield each batch of columns by role as a block."""
+    first = 0
+    for columns in batches:
+        yield partial(iter, [Rows(columns, first)])
+        first += len(next(iter(columns.values())))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,39 +54,28 @@ class Chunk:
 
     lat: Float[np.ndarray, " n"]  # degrees, nan where the source has no number
     lon: Float[np.ndarray, " n"]
+    # "person" (see ``person_keys``), "time" (local seconds since 1970, or ``NO_TIME``), "stratum"
+    beside: Mapping[str, Int[np.ndarray, " n"] | Unasked]
     rows: int  # with the malformed ones
     first: int  # orders the chunks of a part
     number: Callable[[int], int]
     value: Callable[[int, str], object]
-    person: Int[np.ndarray, " n"] | Unasked | None = None  # see ``person_keys``
-    time: Int[np.ndarray, " n"] | None = None  # local seconds since 1970, or ``NO_TIME``
-    stratum: Int[np.ndarray, " n"] | None = None
-    malformed: Mapping[int, str] = field(default_factory=dict)
-    texts: Mapping[str, int] | None = None  # see ``person_keys``
-    unit: str = ""  # of times that are numbers
-    family: str = ""  # of the user ids, see ``id_family``
-
-    @property
-    def beside(self) -> dict[str, NDArray[np.int64] | Unasked]:
-        """The columns person, time and stratum, by name, as far as they are known."""
-        columns = {"person": self.person, "time": self.time, "stratum": self.stratum}
-        return {name: column for name, column in columns.items() if column is not None}
+    malformed: Mapping[int, str]
+    texts: dict[str, int] | None  # see ``person_keys``
+    unit: str  # of times that are numbers
+    family: str  # of the user ids, see ``id_family``
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A piece of a source that a thread or process can read without the other pieces.
-
-    ``read`` yields, for each block of rows, a function that decodes the block, which may then run
-    in another thread. ``numbering`` says how rows are numbered, for messages.
-    """
+    """A piece of a source that a thread or process can read without the other pieces."""
 
     name: str
     rules: Rules
     layout: Layout
-    read: Callable[[], Iterator[Callable[[], Iterator[Rows]]]]
+    read: Callable[[], Blocks]
     kind: str = "a frame"
-    numbering: str = "rows count from 0"
+    numbering: str = "rows count from 0"  # how rows are numbered, for messages
 
     def blocks(self) -> Iterator[Callable[[], Iterator[Chunk]]]:
         """Yield, for each block of rows, a function that decodes it."""
@@ -91,44 +92,43 @@ class Part:
         columns, rules = rows.columns, self.rules
         number = rows.number or (lambda row: rows.first + row)
         lat, lon = self._degrees(rows)
-        person = clock = stratum = keep = None
-        texts: Mapping[str, int] | None = {}
+        keep = np.ones(len(lat), bool)
+        beside: dict[str, NDArray[np.int64] | Unasked] = {}
+        texts: dict[str, int] | None = {}
         unit = family = ""
+        if "user" in columns:
+            ids, other = columns["user"], self.layout.beside
+            family = id_family(ids.type)
+            asked = rules.ids_required or rules.users is not None or other
+            if not asked and Unasked.suits(ids.type):
+                beside["person"] = Unasked(ids)
+            else:
+                beside["person"], texts = person_keys(ids, other)
+                if rules.users is not None:
+                    keep &= np.isin(beside["person"], list(rules.users - {0}))
         if "time" in columns:
             time, unit = times_of(self.name, columns["time"], rules.tz, number)
             if rules.since is not None:
-                keep = (time >= rules.since) | (time == NO_TIME)
+                keep &= (time >= rules.since) | (time == NO_TIME)
             if rules.until is not None:
-                before = time < rules.until
-                keep = before if keep is None else keep & before
-            clock = local_seconds(time, rules.tz)
+                keep &= time < rules.until
+            beside["time"] = clock = local_seconds(time, rules.tz)
             if rules.by is not None and rules.by.times:
-                stratum = rules.by.of_times(clock)
+                beside["stratum"] = rules.by.of_times(clock)
         if rules.by is not None and "by" in columns:
-            stratum = _strata_of(columns["by"], rules.by)
-        if "user" in columns:
-            ids, beside = columns["user"], self.layout.beside
-            family = id_family(ids.type)
-            asked = rules.ids_required or rules.users is not None or beside
-            if not asked and Unasked.suits(ids.type):
-                person = Unasked(ids)
-            else:
-                person, texts = person_keys(ids, beside)
-            if rules.users is not None and isinstance(person, np.ndarray):
-                listed = np.isin(person, _keys_of(rules.users))
-                keep = listed if keep is None else keep & listed
+            beside["stratum"] = _strata_of(columns["by"], rules.by)
 
-        def held(row: int, role: str) -> object:
-            if role in ("lat", "lon") and role not in columns:
-                place = (lat, lon)[role == "lon"][row]
-                return None if np.isnan(place) else float(place)
-            return columns[role][row].as_py() if role in columns else None
+        def value(row: int, role: str) -> object:
+            if role not in columns:
+                place = {"lat": lat, "lon": lon}.get(role)
+                return None if place is None or np.isnan(place[row]) else float(place[row])
+            return columns[role][row].as_py() if rows.value is None else rows.value(row, role)
 
         whole = Chunk(
-            lat, lon, len(lat) + len(rows.malformed), rows.first, number, rows.value or held,
-            person, clock, stratum, rows.malformed, texts, unit, family,
+            lat, lon, beside, len(lat) + len(rows.malformed), rows.first, number, value,
+            rows.malformed, texts, unit, family,
         )  # fmt: skip
-        return whole if keep is None or keep.all() else _filtered(whole, np.flatnonzero(keep))
+        return whole if keep.all() else _filtered(whole, np.flatnonzero(keep))
 
     def _degrees(self, rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         columns, rules = rows.columns, self.rules
@@ -150,18 +150,12 @@ def _filtered(whole: Chunk, at: NDArray[np.int64]) -> Chunk:
         rows=whole.rows - (len(whole.lat) - len(at)),
         number=lambda row: whole.number(int(at[row])),
         value=lambda row, role: whole.value(int(at[row]), role),
-        person=None if whole.person is None else whole.person[at],
-        time=None if whole.time is None else whole.time[at],
-        stratum=None if whole.stratum is None else whole.stratum[at],
+        beside={name: column[at] for name, column in whole.beside.items()},
     )
 
 
-def _strata_of(column: "pa.Array", by: By) -> NDArray[np.int64]:
+def _strata_of(column: pa.Array, by: By) -> NDArray[np.int64]:
     """Return the number of the stratum of each value, ``LEFT_OUT`` if it has none."""
-    import pyarrow as pa
-    import pyarrow.compute
-
-    pc: Any = pyarrow.compute
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     labels = [None if label == OTHER else label for label in by.labels]
@@ -170,15 +164,3 @@ def _strata_of(column: "pa.Array", by: By) -> NDArray[np.int64]:
         column.cast(pa.string()), value_set=pa.array(labels, pa.string()), skip_nulls=True
     )
     return found.fill_null(rest).cast(pa.int64()).to_numpy(zero_copy_only=False)
-
-
-def _keys_of(users: frozenset[str | bytes]) -> NDArray[np.int64]:
-    import pyarrow as pa
-
-    keys = np.concatenate(
-        [
-            person_keys(pa.array([one for one in users if isinstance(one, kind)], arrow))[0]
-            for kind, arrow in ((str, pa.string()), (bytes, pa.binary()))
-        ]
-    )
-    return keys[keys != 0]

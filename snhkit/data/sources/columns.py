@@ -3,19 +3,20 @@
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
+import pyarrow as pa
+
+from snhkit.checks import cut
 from snhkit.data.sources.geo import Geometry, geometry_of
-from snhkit.data.sources.people import id_family
+from snhkit.data.sources.people import id_family, person_keys
 from snhkit.data.sources.times import instant, zone
 from snhkit.errors import InputError
 from snhkit.geometry.strata import By
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 __all__ = [
+    "MAX_COLUMNS",
     "Layout",
     "Rules",
     "layout_of",
@@ -25,6 +26,7 @@ __all__ = [
     "said_position",
 ]
 
+MAX_COLUMNS = 10_000  # of a file that names or numbers its columns
 # If several names match, those of an earlier group take precedence.
 _USUAL = {
     "lat": (("lat", "latitude"), ("y",)),
@@ -47,7 +49,7 @@ class Rules:
     time: str | int | None = None
     since: int | None = None  # microseconds since 1970 in UTC
     until: int | None = None
-    users: frozenset[str | bytes] | None = None  # whose rows are read
+    users: frozenset[int] | None = None  # the keys of those whose rows are read
     people: str = "named"  # "needed", "found" (if a column has a usual name) or "named" in user
     tz: str | None = None  # of times that name none, and of days
     degrees: float = 1.0  # in a unit of lat and lon
@@ -68,7 +70,6 @@ def rules_of(
     """Return the ``Rules`` for arguments of ``read_points`` and ``scan_points``."""
     if isinstance(users, (str, bytes)) or not isinstance(users, (Iterable, type(None))):
         raise InputError(f"users must be a list of user ids, such as [{users!r}], not {users!r}.")
-    wanted = None if users is None else frozenset(form for one in users for form in _forms(one))
     if not isinstance(degrees, (int, float)) or not 0 < degrees <= 1:
         raise InputError(
             f"degrees must be the size of a unit of lat and lon, such as 1e-6, not {degrees!r}."
@@ -79,13 +80,15 @@ def rules_of(
         for name, value in (("since", since), ("until", until))
     }
     system = None if crs is None else _crs(crs)
+    wanted = None if users is None else frozenset(key for one in users for key in _keys(one))
     return Rules(users=wanted, tz=there, degrees=float(degrees), crs=system, **times, **columns)
 
 
-def _forms(user: object) -> list[str | bytes]:
-    """Return a user id as text and, if a source may have it as bytes, as bytes."""
+def _keys(user: object) -> list[int]:
+    """Return the keys of a user id: as text and, if a source may have it as bytes, as bytes."""
     held = user.bytes if isinstance(user, UUID) else user
-    return [str(user), held] if isinstance(held, bytes) else [str(user)]
+    forms = [str(user), held] if isinstance(held, bytes) else [str(user)]
+    return [int(person_keys(pa.array([form]))[0][0]) for form in forms]
 
 
 def _crs(given: object) -> str:
@@ -118,28 +121,21 @@ class Layout:
         """The name of each column to read, by role."""
         return {role: self.names[at] for role, at in self.roles}
 
-    def with_ids(self, source: str, kind: "pa.DataType") -> "Layout":
+    def with_ids(self, kind: pa.DataType) -> "Layout":
         """Return this layout with the type of the user ids."""
-        try:
-            return replace(self, ids=(id_family(kind), str(kind)))
-        except InputError as refusal:
-            raise InputError(f"{source}: {refusal}") from None
+        return replace(self, ids=(id_family(kind), str(kind)))
 
     @property
     def swap(self) -> str:
         """What to do if latitude and longitude are swapped, as a phrase for messages."""
         at = dict(self.roles)
         if "lat" not in at:
-            return "write each point as (longitude, latitude)" if "geometry" in at else (
-                "write each point as (latitude, longitude)"
-            )  # fmt: skip
-        lat, lon = (self.names[at[role]] for role in ("lat", "lon"))
-        if self.names == tuple(map(str, range(len(self.names)))):
-            return f"pass lat={lon}, lon={lat}"
-        return f"pass lat={lon!r}, lon={lat!r}"
+            order = "(longitude, latitude)" if "geometry" in at else "(latitude, longitude)"
+            return f"write each point as {order}"
+        return f"pass lat={self.names[at['lon']]!r}, lon={self.names[at['lat']]!r}"
 
 
-def layout_of_schema(source: str, schema: "pa.Schema", rules: Rules) -> Layout:
+def layout_of_schema(source: str, schema: pa.Schema, rules: Rules) -> Layout:
     """Return where the columns of an Arrow schema are; see ``layout_of``."""
     geometry = geometry_of(source, schema) if rules.point is None else None
     layout = layout_of(source, schema.names, rules, geometry)
@@ -147,7 +143,7 @@ def layout_of_schema(source: str, schema: "pa.Schema", rules: Rules) -> Layout:
         if layout.names.count(name) > 1:
             raise InputError(f"{source}: two columns are called {name!r}; rename one.")
     user = layout.columns.get("user")
-    return layout if user is None else layout.with_ids(source, schema.field(user).type)
+    return layout if user is None else layout.with_ids(schema.field(user).type)
 
 
 def layout_of(
@@ -220,19 +216,14 @@ def refuse_other_columns(files: Sequence[tuple[str, Layout]]) -> None:
     """Raise InputError if files have different columns for latitude, longitude, user or time."""
     first_file, first = files[0]
     for file, layout in files[1:]:
-        for role, name in layout.columns.items():
-            known = first.columns.get(role)
-            if known is None or _plain(known) != _plain(name):
+        for role in sorted({*first.columns, *layout.columns}):
+            names = [columns.get(role) for columns in (layout.columns, first.columns)]
+            if None in names or _plain(str(names[0])) != _plain(str(names[1])):
+                there, here = ("missing" if name is None else _shown(name) for name in names)
                 raise InputError(
-                    f"the column of {role} is {_shown(name)} in {file}, but "
-                    f"{_shown(str(known))} in {first_file}; rename one, or read the files apart."
+                    f"the column of {role} is {there} in {file}, but {here} in {first_file}; "
+                    "rename or add one, or read the files apart."
                 )
-        if lost := first.columns.keys() - layout.columns.keys():
-            role = min(lost)
-            raise InputError(
-                f"{file} has no column of {role}, which is {_shown(first.columns[role])} in "
-                f"{first_file}; add it, or read the files apart."
-            )
 
 
 def said_position(said: str | int | None, names: Sequence[str] = ()) -> int | None:
@@ -298,7 +289,7 @@ def _plain(name: str) -> str:
 
 
 def _shown(name: str) -> str:
-    return repr(name if len(name) <= 40 else name[:37] + "...")
+    return repr(cut(name))
 
 
 def _listing(names: list[str]) -> str:

@@ -8,24 +8,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from itertools import chain, pairwise
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from snhkit.checks import is_number
-from snhkit.data.sources.chunk import Part, Rows
-from snhkit.data.sources.columns import Layout, Rules, layout_of, said_position
+from snhkit.data.sources.chunk import Blocks, Part, Rows
+from snhkit.data.sources.columns import MAX_COLUMNS, Layout, Rules, layout_of, said_position
 from snhkit.data.sources.files import Place
 from snhkit.errors import InputError
 from snhkit.untrusted import parsing, refuse_swallowed_rows
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 __all__ = ["text_parts"]
 
 _MAX_HEADER = 2**20  # bytes in the first row
-_MAX_COLUMNS = 10_000
 _MAX_ROW = 2**22  # bytes in a row; quoted text is also parsed in blocks of this size
 _BLOCK = 2**22  # bytes that are decoded at a time
 _END = "-end-of-file-"  # every field of the row that ``_Watched`` appends to the text
@@ -33,7 +31,6 @@ _LF = 10  # the byte that ends a line
 _FREE_BYTES = 2**26  # every packed file may unpack to this many bytes
 _MAX_RATIO = 200  # unpacked to packed size, above _FREE_BYTES; positions reach about 10
 _MAX_MALFORMED = 1_000
-_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 _SNAP_NAMES = ("user", "time", "lat", "lon", "venue")
 _SNAP_ROW = re.compile(
     r"\d+\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\t-?\d+(\.\d*)?\t-?\d+(\.\d*)?\t[0-9a-f]+"
@@ -61,8 +58,8 @@ class FirstRow(NamedTuple):
 def first_row(source: str, lines: list[bytes], rules: Rules) -> FirstRow:
     """Return what the first two lines of a text file show.
 
-    The first row is a record if latitude and longitude are given by position and it has numbers
-    there, and in the check-ins of the Stanford Network Analysis Project (SNAP).
+    The first row is a record if points are given by position and it has numbers there, or if it
+    is of the check-ins of the Stanford Network Analysis Project (SNAP).
     """
     line = lines[0] if lines else b""
     if not line:
@@ -93,9 +90,9 @@ def first_row(source: str, lines: list[bytes], rules: Rules) -> FirstRow:
     delimiter = declared[1].decode("latin-1") if declared else max(",;\t|", key=text.count)
     with parsing(source, "text"):
         names = next(csv.reader([text], delimiter=delimiter, strict=True), [])
-    if len(names) > _MAX_COLUMNS:
+    if len(names) > MAX_COLUMNS:
         raise InputError(
-            f"{source}: it has {len(names):,} columns; at most {_MAX_COLUMNS:,} are read."
+            f"{source}: it has {len(names):,} columns; at most {MAX_COLUMNS:,} are read."
         )
     before = 2 if declared else 1
     at = [said_position(said, names) for said in (rules.lat, rules.lon)]
@@ -125,20 +122,15 @@ def _not_utf8(source: str) -> InputError:
 class TextFile:
     """A file of delimited text, with its first row and the columns to read."""
 
+    name: str
     place: Place
     head: FirstRow
     layout: Layout
 
-    @property
-    def name(self) -> str:
-        """Name of the file."""
-        return self.place.name
-
-    def blocks(self) -> Iterator[Callable[[], Iterator[Rows]]]:
+    def blocks(self) -> Blocks:
         """Yield, for each block of whole rows, a function that decodes the rows.
 
-        Up to the first quotation mark, every line is a row. From there on, a single parser splits
-        the rest of the file into rows, because a quoted field may contain line ends.
+        From the first quotation mark on, one parser splits the text, as fields may have line ends.
         """
         with _opened(self.place) as (stream, limit):
             for _ in range(self.head.first_record - 1):
@@ -166,85 +158,57 @@ class TextFile:
 
     def _plain(self, data: bytes, first: int) -> Iterator[Rows]:
         """Yield the rows of a block without quotation marks, in which every line is a row."""
-        import pyarrow as pa
+
+        def parsed(number: pa.DataType, malformed: dict[int, str]) -> dict[str, pa.Array]:
+            return self._columns(
+                self._parse(io.BytesIO(data), number, malformed, first, len(data) + 1)
+            )
+
+        def value(row: int, role: str) -> object:  # messages quote the text itself
+            return parsed(pa.string(), {})[role][row].as_py()
 
         malformed: dict[int, str] = {}
         try:
-            table = self._parsed(data, first, malformed, pa.float64())
+            columns = parsed(pa.float64(), malformed)
         except pa.ArrowInvalid:  # a field may not be a number: parse all fields as text
             malformed.clear()
-            table = self._parsed(data, first, malformed, pa.string())
+            columns = parsed(pa.string(), malformed)
+        yield Rows(columns, first, _numbers(first, malformed), value, malformed)
 
-        def value(row: int, role: str) -> object:  # messages quote the text itself
-            text = self._columns(self._parsed(data, first, {}, pa.string()))
-            return text[role][row].as_py() if role in text else None
-
-        yield self._rows(table, first, malformed)._replace(value=value)
-
-    def _parsed(
-        self, data: bytes, first: int, malformed: dict[int, str], number: "pa.DataType"
-    ) -> "pa.Table":
-        from pyarrow import csv as arrow_csv
-
-        return self._parse(
-            partial(arrow_csv.read_csv, io.BytesIO(data)), number, malformed, first, len(data) + 1
-        )
-
-    def _columns(self, table: Any) -> "dict[str, pa.Array]":
+    def _columns(self, table: Any) -> dict[str, pa.Array]:
         return {role: table.column(str(at)).combine_chunks() for role, at in self.layout.roles}
 
-    def _rows(self, table: Any, first: int, malformed: dict[int, str]) -> Rows:
-        number = _numbers(first, malformed)
-        return Rows(self._columns(table), first, number, malformed=malformed)
-
-    def _quoted(
-        self, data: bytes, stream: BinaryIO, first: int, limit: int
-    ) -> Iterator[Callable[[], Iterator[Rows]]]:
+    def _quoted(self, data: bytes, stream: BinaryIO, first: int, limit: int) -> Blocks:
         """Yield the rows of ``data`` and then ``stream``, from row ``first``, by one parser."""
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
         malformed: dict[int, str] = {}
-        width, delimiter = len(self.head.names), self.head.delimiter
-        end = delimiter.join([_END] * width) + "\n"
+        end = self.head.delimiter.join([_END] * len(self.head.names)) + "\n"
         watched = _Watched(self.name, data, stream, limit, end.encode())
         text = pa.PythonFile(watched, mode="r")
-        reader = self._parse(
-            partial(arrow_csv.open_csv, text), pa.string(), malformed, first, _MAX_ROW, quoted=True
-        )
-        rows, told = 0, 0
-        held: pa.RecordBatch | None = None
+        parts: Any = chain(self._parse(text, pa.string(), malformed, first, _MAX_ROW, True), [None])
+        rows, told, closed = 0, 0, False  # well-formed rows so far, malformed ones
         with self._explained(malformed):
-            for batch in reader:
-                if held is not None:
-                    new = dict(list(malformed.items())[told:])
-                    told += len(new)
-                    yield self._block(held, first + rows, new)
-                    rows += held.num_rows + len(new)
-                held = batch
-        closed = held is not None and held.num_rows > 0 and held.column(0)[-1].as_py() == _END
-        last = 0 if held is None else held.num_rows - 1
-        if not closed or watched.lines != rows + last + len(malformed) - told:
-            self._refuse_swallowed(width, delimiter)
-        if held is None or not closed:
+            for batch, after in pairwise(parts):
+                count = batch.num_rows - (after is None)
+                if after is None:
+                    closed = count >= 0 and batch.column(0)[-1].as_py() == _END
+                    if not closed:
+                        break
+                    if watched.lines != rows + count + len(malformed):
+                        self._refuse_swallowed()
+                new = dict(list(malformed.items())[told:])
+                number = partial(_numbers(first, malformed), before=rows)
+                columns = self._columns(pa.Table.from_batches([batch.slice(0, count)]))
+                yield partial(iter, [Rows(columns, first + rows, number, malformed=new)])
+                rows, told = rows + count, told + len(new)
+        if not closed:
+            self._refuse_swallowed()
             raise InputError(f"{self.name}: the last row is not complete; the file may be cut off.")
-        new = dict(list(malformed.items())[told:])
-        yield self._block(held.slice(0, last), first + rows, new)
-
-    def _block(
-        self, batch: "pa.RecordBatch", first: int, malformed: dict[int, str]
-    ) -> Callable[[], Iterator[Rows]]:
-        import pyarrow as pa
-
-        table = pa.Table.from_batches([batch])
-        return lambda: iter([self._rows(table, first, malformed)])
 
     def _parse(
-        self, read: Callable[..., Any], number: "pa.DataType", malformed: dict[int, str],
-        first: int, block_size: int, quoted: bool = False,
+        self, text: Any, number: pa.DataType, malformed: dict[int, str], first: int,
+        block_size: int, quoted: bool = False,
     ) -> Any:  # fmt: skip
         """Parse text from row ``first``; ``malformed`` gets the defects of rows by number."""
-        import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
         width, delimiter = len(self.head.names), self.head.delimiter
@@ -268,7 +232,9 @@ class TextFile:
         }
         names = [str(i) for i in range(width)]
         with self._explained(malformed):
+            read = arrow_csv.open_csv if quoted else arrow_csv.read_csv  # a table at once is faster
             return read(
+                text,
                 read_options=arrow_csv.ReadOptions(
                     use_threads=False, column_names=names, block_size=block_size
                 ),
@@ -288,8 +254,6 @@ class TextFile:
 
     @contextmanager
     def _explained(self, malformed: dict[int, str]) -> Iterator[None]:
-        import pyarrow as pa
-
         try:
             yield
         except pa.ArrowInvalid as failure:
@@ -305,17 +269,17 @@ class TextFile:
                 raise InputError(f"{self.name}: a row is longer than {_MAX_ROW:,} bytes.") from None
             raise
 
-    def _refuse_swallowed(self, width: int, delimiter: str) -> None:
+    def _refuse_swallowed(self) -> None:
         at = [i for role, i in self.layout.roles if role in ("lat", "lon")]
+        width, delimiter = len(self.head.names), self.head.delimiter
 
         def is_row(fields: list[str]) -> bool:
             return len(fields) == width and all(is_number(fields[i]) for i in at)
 
         with _opened(self.place) as (stream, _):
-            lines = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="\n")
-            refuse_swallowed_rows(
-                self.name, (line.rstrip("\r\n") for line in lines), delimiter, is_row
-            )
+            text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="\n")
+            lines = (line.rstrip("\r\n") for line in text)
+            refuse_swallowed_rows(self.name, lines, delimiter, is_row)
 
 
 def text_parts(place: Place, rules: Rules) -> list[Part]:
@@ -326,22 +290,17 @@ def text_parts(place: Place, rules: Rules) -> list[Part]:
     layout = layout_of(place.name, head.names, rules)
     if "user" in layout.columns:
         layout = replace(layout, ids=("text", "text"))
-    read = TextFile(place, head, layout).blocks
+    read = TextFile(place.name, place, head, layout).blocks
     return [Part(place.name, rules, layout, read, "text", head.numbering)]
 
 
 @contextmanager
 def _opened(place: Place) -> Iterator[tuple[BinaryIO, int]]:
     """Yield the text of a file as a stream, and the largest number of bytes to read from it."""
-    import pyarrow as pa
-
-    with place.open() as raw:
-        magic = raw.read(4)
-        raw.seek(0)
-        packed = next((name for sign, name in _MAGIC.items() if magic.startswith(sign)), None)
-        limit = place.size if packed is None else max(_FREE_BYTES, _MAX_RATIO * place.size)
-        source = raw if packed is None else pa.CompressedInputStream(raw, packed)
-        yield io.BufferedReader(source, 2**20), limit  # type: ignore[arg-type]
+    text, packed = place.unpacked()
+    limit = max(_FREE_BYTES, _MAX_RATIO * place.size) if packed else place.size
+    with text:
+        yield io.BufferedReader(text, 2**20), limit  # type: ignore[arg-type]
 
 
 def _too_much(source: str, seen: int) -> InputError:
@@ -351,16 +310,14 @@ def _too_much(source: str, seen: int) -> InputError:
     )
 
 
-def _numbers(first: int, malformed: dict[int, str]) -> Callable[[int], int]:
+def _numbers(first: int, malformed: dict[int, str]) -> Callable[..., int]:
     """Return a function from the position of a row among well-formed rows to its number."""
-    if not malformed:
-        return lambda row: first + row
     gone = np.array(sorted(malformed))
 
-    def number(row: int) -> int:
-        found = first + row
-        while (moved := first + row + int(np.searchsorted(gone, found, side="right"))) != found:
-            found = moved
+    def number(row: int, before: int = 0) -> int:
+        found = first + before + row
+        while (moved := first + before + row + gone.searchsorted(found, side="right")) != found:
+            found = int(moved)
         return found
 
     return number
@@ -380,7 +337,7 @@ class _Watched(io.RawIOBase):
         self.lines = 0
 
     def readable(self) -> bool:
-        """Return True, since bytes can be read from the stream."""
+        """Return True, as Arrow requires."""
         return True
 
     def read(self, size: int = -1, /) -> bytes:

@@ -1,30 +1,28 @@
 """Which files a path, folder, pattern, address or list means; each file counts once."""
 
 import contextlib
+import fnmatch
 import glob
 import os
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.fs as pafs
 
 from snhkit.errors import InputError
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.fs as pafs
-
-__all__ = ["KINDS", "Place", "find_files", "is_large"]
+__all__ = ["KINDS", "TEXT", "Place", "find_files", "is_large"]
 
 TEXT = (".csv", ".tsv", ".txt")
 KINDS = (".parquet", *TEXT, ".npy", ".geojson", ".gpkg")
 """The suffixes of the files that are read."""
 
-PACKED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
-"""The suffixes of packed text, after those of text, and Arrow's names of the codecs."""
-
+_PACKED = (".gz", ".zst", ".bz2")  # the suffixes of packed text, after those of text
+_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 _LARGE = 2**28  # bytes
 _EMPTY_PACKED = 512  # bytes, more than any packed file has that holds nothing
 _MOST_NAMED = 3  # files that a report names
@@ -48,17 +46,15 @@ class Place:
     def name(self) -> str:
         """The name of the file, without its folders, as text that can be printed."""
         name = self.path.rsplit("/", 1)[-1]
-        return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        return _printable(name)
 
     @property
     def kind(self) -> str:
         """The suffix of the file name, such as ".csv" for trips.csv and trips.csv.gz."""
         return _kind(self.path)
 
-    def open(self) -> "pa.NativeFile":
+    def open(self) -> pa.NativeFile:
         """Return the file, opened for reading."""
-        import pyarrow as pa
-
         if self.system:
             return _system(self.system)[0].open_input_file(self.path)
         try:
@@ -67,25 +63,28 @@ class Place:
             return pa.PythonFile(open(os.fsencode(self.path), "rb"), mode="r")
         return pa.OSFile(self.path, "rb")
 
+    def unpacked(self) -> tuple[pa.NativeFile, bool]:
+        """Return the file, opened for reading its text, and whether this is packed."""
+        raw = self.open()
+        magic = raw.read(4)
+        raw.seek(0)
+        codec = next((name for sign, name in _MAGIC.items() if magic.startswith(sign)), None)
+        return (raw, False) if codec is None else (pa.CompressedInputStream(raw, codec), True)
+
     def is_empty(self) -> bool:
         """Return whether the file has no bytes, or none after unpacking."""
-        import pyarrow as pa
-
-        packed = next((PACKED[end] for end in PACKED if self.path.lower().endswith(end)), None)
-        if packed is None or not 0 < self.size < _EMPTY_PACKED:
-            return not self.size
-        with contextlib.suppress(OSError, ValueError):
-            return not pa.CompressedInputStream(self.open(), packed).read(1)
+        if self.size < _EMPTY_PACKED:
+            with contextlib.suppress(OSError, ValueError), self.unpacked()[0] as text:
+                return not text.read(1)
         return False
 
     def refuse_changed(self) -> None:
         """Raise InputError if the file no longer has this size or time of last change."""
-        try:
-            now = _remote(self.system, self.path) if self.system else _local(self.path)
-        except OSError:
-            now = None
-        if now is None or (now.size, now.changed_ns) != (self.size, self.changed_ns):
-            raise InputError(f"{self.name}: {_CHANGED}")
+        with contextlib.suppress(OSError):
+            found = _stat(self.system, self.path)
+            if found is not None and found[1] == self:
+                return
+        raise InputError(f"{self.name}: {_CHANGED}")
 
 
 def is_large(path: str | os.PathLike[str]) -> bool:
@@ -99,9 +98,8 @@ def find_files(
 ) -> tuple[str, list[Place], tuple[str, ...]]:
     """Return the name of a source, its files, and a note on files that are not read, if any.
 
-    In folders, names that begin with "." or "_" are left out, as Hive and Spark do; links are
-    followed. "*" in a pattern does not match "/", and "**" does. A file counts once, however often
-    and by whatever names it is found. The files are in the order of ``source`` and of their paths.
+    A file counts once, by whatever names it is found. Names that begin with "." or "_" are left
+    out, as Hive and Spark do; links are followed; "*" in a pattern does not match "/", "**" does.
     """
     given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if not given:
@@ -127,7 +125,7 @@ def find_files(
         more = f" and {len(others) - _MOST_NAMED:,} more" if len(others) > _MOST_NAMED else ""
         read = f"{len(files):,} file{'s' if len(files) > 1 else ''} read"
         note = (f"{read}; {len(others):,} not: {', '.join(others[:_MOST_NAMED])}{more}",)
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), files, note
+    return _printable(name), files, note
 
 
 def _refuse_several_kinds(files: list[Place]) -> None:
@@ -151,7 +149,7 @@ def _refuse_several_kinds(files: list[Place]) -> None:
 
 def _unpacked(path: str) -> str:
     lower = path.lower()
-    return next((path[: -len(end)] for end in PACKED if lower.endswith(end)), path)
+    return next((path[: -len(end)] for end in _PACKED if lower.endswith(end)), path)
 
 
 def _kind(path: str) -> str:
@@ -165,12 +163,12 @@ _Found = tuple[list[tuple[object, Place]], list[str]]  # files by identity, and 
 
 def _found(address: str) -> _Found:
     try:
-        found, others, alone = _found_there(address) if "://" in address else _found_here(address)
+        found, others, alone = _matched(address)
     except (OSError, ValueError) as failure:
         if isinstance(failure, InputError):
             raise
         raise InputError(f"{_shown(address)} cannot be read: {failure}.") from None
-    kinds = f"{', '.join(KINDS)}, or in {', '.join(TEXT)} and {', '.join(PACKED)}"
+    kinds = f"{', '.join(KINDS)}, or in {', '.join(TEXT)} and {', '.join(_PACKED)}"
     if not found:
         told = " does not exist" if alone else ": no file was found"
         raise InputError(
@@ -184,122 +182,105 @@ def _found(address: str) -> _Found:
     return found, others
 
 
+def _printable(name: str) -> str:
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def _shown(address: str) -> str:
-    return repr(address[:200].encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
+    return repr(_printable(address[:200]))
 
 
-def _found_here(address: str) -> tuple[list[tuple[object, Place]], list[str], bool]:
-    path = os.path.abspath(os.path.expanduser(address))
-    if os.path.isdir(path):
-        return *_sorted(_walked(path)), False
-    if os.path.lexists(path) or not glob.has_magic(path):
-        if os.path.exists(path) and not os.path.isfile(path):
+def _matched(address: str) -> tuple[list[tuple[object, Place]], list[str], bool]:
+    """Return the files, the names of others, and whether the address is that of one file."""
+    system, path = "", address
+    if "://" in address:
+        there, path = _system(address)
+        system = "" if isinstance(there, pafs.LocalFileSystem) else address
+    if not system:
+        path = os.path.abspath(os.path.expanduser(path)).replace(os.sep, "/")
+    if (alone := _stat(system, path)) is not None:
+        return [alone], [], True
+    parts, pattern = ["**"], path
+    if not _is_folder(system, path):
+        if not system and os.path.exists(path):
             raise InputError(f"{_shown(address)} is not a file.")
-        return ([(_identity(path), _local(path))] if os.path.isfile(path) else []), [], True
-    under = os.path.basename(path).startswith("_")
-    matched = [one for one in glob.glob(path, recursive=True) if not os.path.isdir(one)]
-    return *_sorted([m for m in matched if under or "/_" not in m[len(_fixed(path)) :]]), False
-
-
-def _fixed(pattern: str) -> str:
-    """Return the folder in which the matches of a pattern lie."""
-    while glob.has_magic(pattern):
-        pattern = os.path.dirname(pattern)
-    return pattern
-
-
-def _sorted(paths: list[str]) -> tuple[list[tuple[object, Place]], list[str]]:
-    read = [path for path in sorted(paths) if _kind(path) in KINDS and os.path.isfile(path)]
-    others = [Place(path, 0, 0).name for path in set(paths).difference(read)]
-    return [(_identity(path), _local(path)) for path in read], others
-
-
-def _walked(folder: str) -> list[str]:
-    """Return all paths in a folder and its subfolders but those of folders, each folder once."""
-    seen, found, left = {_identity(folder)}, [], [folder]
-    while left:
-        with os.scandir(left.pop()) as entries:
-            for entry in entries:
-                if entry.name.startswith((".", "_")):
-                    continue
-                if not entry.is_dir():
-                    found.append(entry.path)
-                elif (known := _identity(entry.path)) not in seen:
-                    seen.add(known)
-                    left.append(entry.path)
-    return found
-
-
-def _identity(path: str) -> tuple[int, int]:
-    there = os.stat(path)
-    return there.st_dev, there.st_ino
-
-
-def _local(path: str) -> Place:
-    there = os.stat(path)
-    return Place(path, there.st_size, there.st_mtime_ns)
-
-
-def _found_there(address: str) -> tuple[list[tuple[object, Place]], list[str], bool]:
-    import pyarrow.fs as pafs
-
-    system, path = _system(address)
-    if isinstance(system, pafs.LocalFileSystem):
-        return _found_here(path)
-    info = system.get_file_info(path)
-    if info.type == pafs.FileType.File:
-        return [(_identity_there(address, path), _placed(address, info))], [], True
-    base, pattern = path, None
-    if info.type == pafs.FileType.NotFound and glob.has_magic(path):
-        pattern = re.compile(_translated(path))
-        base = _fixed(path)
-        info = system.get_file_info(base)
-    if info.type != pafs.FileType.Directory:
-        return [], [], pattern is None
-    infos = [
-        one
-        for one in system.get_file_info(pafs.FileSelector(base, recursive=True))
-        if one.type == pafs.FileType.File
-        and not any(name.startswith((".", "_")) for name in one.path[len(base) :].split("/"))
-        and (pattern is None or pattern.match(one.path))
-    ]
-    read = sorted((one for one in infos if _kind(one.path) in KINDS), key=lambda one: one.path)
-    others = [one.base_name for one in infos if _kind(one.path) not in KINDS]
-    found: list[tuple[object, Place]] = [
-        (_identity_there(address, one.path), _placed(address, one)) for one in read
-    ]
+        while glob.has_magic(path):
+            path = path.rpartition("/")[0]
+        if path == pattern or not _is_folder(system, path):
+            return [], [], path == pattern
+        parts = pattern[len(path) + 1 :].split("/")
+    found: list[tuple[object, Place]] = []
+    others: list[str] = []
+    for one in sorted(set(_walked(system, path, parts, set()))):
+        there = _stat(system, one) if _kind(one) in KINDS else None
+        if there is None:
+            others.append(Place(one, 0, 0).name)
+        else:
+            found.append(there)
     return found, others, False
 
 
-def _identity_there(address: str, path: str) -> tuple[str, str, str]:
-    """Return the system and the path of a file; most paths contain the host or bucket."""
-    system, _, rest = address.partition("://")
+def _walked(system: str, folder: str, parts: list[str], seen: set[object]) -> Iterator[str]:
+    """Yield the paths in a folder, but those of folders, that match the parts of a pattern.
+
+    ``seen`` has the folders in which the same parts were sought, since links may form a loop.
+    """
+    if (step := (_identity(system, folder), len(parts))) in seen:
+        return
+    seen.add(step)
+    part, rest = parts[0], parts[1:]
+    if part == "**" and rest:
+        yield from _walked(system, folder, rest, seen)
+    for name, is_folder in _listed(system, folder):
+        if (name[0] in "._" and part[0] != name[0]) or not fnmatch.fnmatchcase(name, part):
+            continue
+        if is_folder and (part == "**" or rest):
+            yield from _walked(system, f"{folder}/{name}", parts if part == "**" else rest, seen)
+        elif not is_folder and not rest:
+            yield f"{folder}/{name}"
+
+
+def _listed(system: str, folder: str) -> list[tuple[str, bool]]:
+    """Return the names in a folder, and whether each is a folder."""
+    if not system:
+        with os.scandir(folder or "/") as entries:
+            return [(entry.name, entry.is_dir()) for entry in entries]
+    infos = _system(system)[0].get_file_info(pafs.FileSelector(folder))
+    return [(one.base_name, one.type == pafs.FileType.Directory) for one in infos]
+
+
+def _is_folder(system: str, path: str) -> bool:
+    if not system:
+        return os.path.isdir(path or "/")
+    return _system(system)[0].get_file_info(path).type == pafs.FileType.Directory
+
+
+def _stat(system: str, path: str) -> tuple[object, Place] | None:
+    """Return the identity of a file and its place; None if there is no such file."""
+    if not system:
+        if not os.path.isfile(path):
+            return None
+        there = os.stat(path)
+        return _identity(system, path), Place(path, there.st_size, there.st_mtime_ns)
+    info = _system(system)[0].get_file_info(path)
+    if info.type != pafs.FileType.File:
+        return None
+    place = Place(path, int(info.size or 0), int(info.mtime_ns or 0), system)
+    return _identity(system, path), place
+
+
+def _identity(system: str, path: str) -> object:
+    """Return what two names of one file or folder share; most paths contain the host or bucket."""
+    if not system:
+        there = os.stat(path or "/")
+        return there.st_dev, there.st_ino
+    kind, _, rest = system.partition("://")
     host = rest.partition("/")[0]
-    return system, "" if path.lstrip("/").startswith(host) else host, path.lstrip("/")
-
-
-def _translated(pattern: str) -> str:
-    """Return a pattern of paths as a regular expression (Python 3.13 has ``glob.translate``)."""
-    signs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^]]+\])", pattern)
-    return "".join(
-        signs.get(part) or (part if part.startswith("[") else re.escape(part)) for part in parts
-    ) + r"\Z"  # fmt: skip
-
-
-def _placed(address: str, info: Any) -> Place:
-    return Place(info.path, int(info.size or 0), int(info.mtime_ns or 0), address)
-
-
-def _remote(address: str, path: str) -> Place:
-    return _placed(address, _system(address)[0].get_file_info(path))
+    return kind, "" if path.lstrip("/").startswith(host) else host, path.lstrip("/")
 
 
 @lru_cache(maxsize=32)
-def _system(address: str) -> "tuple[pafs.FileSystem, str]":
-    import pyarrow as pa
-    import pyarrow.fs as pafs
-
+def _system(address: str) -> tuple[pafs.FileSystem, str]:
     try:
         return pafs.FileSystem.from_uri(address)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -1,41 +1,29 @@
 """Arrays, frames and tables in memory, and .npy files, as Arrow columns in blocks of rows."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from snhkit.data.sources.chunk import Part, Rows
-from snhkit.data.sources.columns import Layout, Rules, layout_of, layout_of_schema
+from snhkit.data.sources.chunk import Blocks, Part, Rows, blocks_of
+from snhkit.data.sources.columns import MAX_COLUMNS, Layout, Rules, layout_of, layout_of_schema
 from snhkit.data.sources.files import Place
 from snhkit.data.sources.geo import Geometry
 from snhkit.errors import InputError
 from snhkit.untrusted import parsing
 
-if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow as pa
-
 __all__ = ["array_parts", "object_part"]
 
 _BATCH = 2**18  # rows at a time
-_MAX_COLUMNS = 10_000
 _WHAT = {"user": "user ids", "time": "times", "point": "points"}
-_Blocks = Iterator[Callable[[], Iterator[Rows]]]
-
-
-def _blocks(batches: "Iterator[Mapping[str, pa.Array]]") -> _Blocks:
-    """Yield each batch of columns by role as a block."""
-    first = 0
-    for columns in batches:
-        yield partial(iter, [Rows(columns, first)])
-        first += len(next(iter(columns.values())))
 
 
 def array_parts(place: Place, rules: Rules) -> list[Part]:
@@ -54,40 +42,30 @@ def _mapped(place: Place) -> NDArray:
         return np.lib.format.open_memmap(place.path, mode="r")
 
 
-def _mapped_blocks(place: Place, rules: Rules) -> _Blocks:
-    yield from _array_part(place.name, _mapped(place), rules).read()
+def _mapped_blocks(place: Place, rules: Rules) -> Blocks:
+    return _array_part(place.name, _mapped(place), rules).read()
 
 
 def object_part(source: Any, rules: Rules) -> Part:
     """Return an array, a frame or table of any library, or an Arrow stream as one part."""
-    import pandas as pd
-    import pyarrow.dataset as ds
-
     if isinstance(source, np.ndarray):
         return _array_part("the array", source, rules)
-    if isinstance(source, pd.DataFrame):
-        return _pandas_part(source, rules)
-    if isinstance(source, ds.Dataset):
-        return _dataset_part(source, rules)
-    return _stream_part(source, rules)
+    return (_pandas_part if isinstance(source, pd.DataFrame) else _stream_part)(source, rules)
 
 
 def _array_part(name: str, array: NDArray, rules: Rules) -> Part:
-    fields = array.dtype.names
-    if fields:
+    names = list(array.dtype.names or ())
+    if names:
         array = array.reshape(-1)
-        names = list(fields)
+    elif array.ndim != 2 or array.shape[1] < 2:
+        raise InputError(
+            f"{name}: the array must have shape (n, 2), with columns latitude and "
+            f"longitude, not {array.shape}."
+        )
     else:
-        if array.ndim != 2 or array.shape[1] < 2:
-            raise InputError(
-                f"{name}: the array must have shape (n, 2), with columns latitude and "
-                f"longitude, not {array.shape}."
-            )
         width = array.shape[1]
-        if width > _MAX_COLUMNS:
-            raise InputError(
-                f"{name}: it has {width:,} columns; at most {_MAX_COLUMNS:,} are read."
-            )
+        if width > MAX_COLUMNS:
+            raise InputError(f"{name}: it has {width:,} columns; at most {MAX_COLUMNS:,} are read.")
         if width == 2:
             rules = replace(rules, lat=0 if rules.lat is None else rules.lat,
                             lon=1 if rules.lon is None else rules.lon)  # fmt: skip
@@ -96,40 +74,17 @@ def _array_part(name: str, array: NDArray, rules: Rules) -> Part:
                 f"{name}: it has {width:,} columns without names; say which are latitude and "
                 "longitude: lat=0, lon=1 (and perhaps user=2)."
             )
-        names = [str(i) for i in range(width)]
-    layout = layout_of(name, names, rules)
-    columns = {role: array[fields[at]] if fields else array[:, at] for role, at in layout.roles}
-    for role in ("lat", "lon"):
-        if role in columns and (columns[role].ndim != 1 or columns[role].dtype.kind not in "fiuO"):
+    layout = layout_of(name, names or [str(i) for i in range(array.shape[1])], rules)
+    columns = {role: array[names[at]] if names else array[:, at] for role, at in layout.roles}
+    for role in {"lat", "lon"} & columns.keys():
+        if columns[role].ndim != 1 or columns[role].dtype.kind not in "fiuO":
             raise InputError(
                 f"{name}: latitude and longitude must be numbers, not {columns[role].dtype}."
             )
-    if "user" in columns:
-        layout = layout.with_ids(name, _from_numpy("user", columns["user"][:1]).type)
-
-    def read() -> _Blocks:
-        return _blocks(
-            {r: _from_numpy(r, column[start : start + _BATCH]) for r, column in columns.items()}
-            for start in range(0, len(array), _BATCH)
-        )
-
-    return Part(name, rules, layout, read)
+    return _sliced(name, rules, layout, columns, len(array))
 
 
-def _from_numpy(role: str, column: NDArray) -> "pa.Array":
-    import pyarrow as pa
-
-    mask = np.ma.getmaskarray(column) if np.ma.isMaskedArray(column) else None
-    plain = np.ma.getdata(column)
-    if plain.dtype.kind == "O":
-        return _from_objects(role, plain)
-    if plain.dtype.kind == "f" and plain.dtype.itemsize > 8:
-        plain = plain.astype(np.float64)
-    plain = np.ascontiguousarray(plain.astype(plain.dtype.newbyteorder("="), copy=False))
-    return pa.array(plain, mask=mask, from_pandas=plain.dtype.kind == "f")
-
-
-def _pandas_part(frame: "pd.DataFrame", rules: Rules) -> Part:
+def _pandas_part(frame: pd.DataFrame, rules: Rules) -> Part:
     import geopandas as gpd
 
     name, geometry = "the frame", None
@@ -147,60 +102,65 @@ def _pandas_part(frame: "pd.DataFrame", rules: Rules) -> Part:
         crs = "" if frame.crs == "EPSG:4326" else frame.crs.to_json()
         geometry = Geometry(str(frame.active_geometry_name), "WKB", crs, how="")
     layout = layout_of(name, list(frame.columns), rules, geometry)
-    at = dict(layout.roles)
+    columns = {role: frame.iloc[:, at] for role, at in layout.roles}
+    part = _sliced(name, rules, layout, columns, len(frame))
+    return replace(part, numbering="rows count from 0, as by iloc")
 
-    def column(role: str, start: int, end: int) -> "pa.Array":
-        part = frame.iloc[start:end, at[role]]
-        return _from_series(name, role, part.to_wkb() if role == "geometry" else part)
+
+def _sliced(
+    name: str, rules: Rules, layout: Layout, columns: Mapping[str, NDArray | pd.Series], n: int
+) -> Part:
+    """Return columns of n rows in memory as one part."""
+
+    def arrow(role: str, start: int, end: int) -> pa.Array:
+        column: Any = columns[role]
+        return _arrow(name, role, getattr(column, "iloc", column)[start:end])
 
     def value(start: int, row: int, role: str) -> object:
-        return frame.iat[start + row, at[role]] if role in at else None
+        column: Any = columns[role]
+        found = getattr(column, "iloc", column)[start + row]
+        return found.tolist() if isinstance(found, (np.generic, np.ndarray)) else found
 
-    def read() -> _Blocks:
-        told = geometry is None and "point" not in at
-        for start in range(0, len(frame), _BATCH):
-            rows = {role: column(role, start, start + _BATCH) for role in at}
-            yield partial(iter, [Rows(rows, start, value=partial(value, start) if told else None)])
+    def read() -> Blocks:
+        for start in range(0, n, _BATCH):
+            rows = {role: arrow(role, start, start + _BATCH) for role in columns}
+            yield partial(iter, [Rows(rows, start, value=partial(value, start))])
 
-    if "user" in at:
-        layout = layout.with_ids(name, column("user", 0, 1).type)
-    return Part(name, rules, layout, read, numbering="rows count from 0, as by iloc")
+    if "user" in columns:
+        with parsing(name, "a frame"):
+            layout = layout.with_ids(arrow("user", 0, 1).type)
+    return Part(name, rules, layout, read)
 
 
-def _from_series(name: str, role: str, part: "pd.Series") -> "pa.Array":
-    import pandas as pd
-    import pyarrow as pa
-
+def _arrow(name: str, role: str, part: Any) -> pa.Array:
+    """Return an array or a series as an Arrow array."""
+    if role == "geometry":
+        part = part.to_wkb()
     if isinstance(part.dtype, pd.CategoricalDtype):
-        values = _from_series(name, role, pd.Series(part.cat.categories))
+        values = _arrow(name, role, pd.Series(part.cat.categories))
         codes = part.cat.codes.to_numpy()
         indices = pa.array(codes, pa.int32(), mask=codes < 0)
         return pa.DictionaryArray.from_arrays(indices, values)
-    if part.dtype == object:
+    if not isinstance(part.dtype, np.dtype):
+        found: Any = pa.array(part, from_pandas=True)
+        return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    plain = part if isinstance(part, np.ndarray) else part.to_numpy()
+    mask = np.ma.getmaskarray(plain) if np.ma.isMaskedArray(plain) else None
+    plain = np.ma.getdata(plain)
+    if plain.dtype.kind == "O":
         with parsing(name, _WHAT.get(role, "numbers")):
-            return _from_objects(role, part.to_numpy())
-    if isinstance(part.dtype, np.dtype):
-        return _from_numpy(role, part.to_numpy())
-    found: Any = pa.array(part, from_pandas=True)
-    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+            if role in ("lat", "lon"):
+                plain = pd.to_numeric(pd.Series(plain, dtype=object), errors="coerce")
+                return pa.array(np.asarray(plain, np.float64), from_pandas=True)
+            return _from_ids(plain) if role == "user" else pa.array(plain, from_pandas=True)
+    if plain.dtype.kind == "f" and plain.dtype.itemsize > 8:
+        plain = plain.astype(np.float64)
+    plain = np.ascontiguousarray(plain.astype(plain.dtype.newbyteorder("="), copy=False))
+    return pa.array(plain, mask=mask, from_pandas=plain.dtype.kind == "f")
 
 
-def _from_objects(role: str, values: NDArray) -> "pa.Array":
-    import pandas as pd
-    import pyarrow as pa
-
-    if role in ("lat", "lon"):
-        numbers = pd.to_numeric(pd.Series(values, dtype=object), errors="coerce")
-        return pa.array(np.asarray(numbers, np.float64), from_pandas=True)
-    if role == "user":
-        return _from_ids(values)
-    return pa.array(values, from_pandas=True)
-
-
-def _from_ids(values: NDArray) -> "pa.Array":
+def _from_ids(values: NDArray) -> pa.Array:
     """Return user ids of one type, or numbers and texts as texts; refuse other mixtures."""
-    import pyarrow as pa
-
     known = [None if v is None or v != v else v for v in values.tolist()]  # nan is missing
     kinds: dict[str, object] = {}
     for value in known:
@@ -234,28 +194,15 @@ def _kind(value: object) -> str:
     return {str: "text", bytes: "bytes"}.get(type(value), type(value).__name__)
 
 
-def _dataset_part(source: Any, rules: Rules) -> Part:
-    name = "the dataset"
-    layout = layout_of_schema(name, source.schema, rules)
-
-    def read() -> _Blocks:
-        batches = source.to_batches(
-            columns=list(layout.columns.values()), batch_size=_BATCH, batch_readahead=2,
-            fragment_readahead=1,
-        )  # fmt: skip
-        return _blocks(_by_role(layout, batch) for batch in batches if batch.num_rows)
-
-    return Part(name, rules, layout, read)
-
-
 def _stream_part(source: Any, rules: Rules) -> Part:
-    """Return an object that narwhals knows or that has Arrow's C stream interface as one part."""
+    """Return a dataset, a frame of narwhals, or an Arrow stream as one part."""
     import narwhals as nw
-    import pyarrow as pa
+    import pyarrow.dataset as ds
 
     known: Any = nw.from_native(source, pass_through=True)
     narwhal = isinstance(known, (nw.DataFrame, nw.LazyFrame)) and not isinstance(source, pa.Table)
-    if not narwhal and not hasattr(source, "__arrow_c_stream__"):
+    dataset = isinstance(source, ds.Dataset)
+    if not (narwhal or dataset or hasattr(source, "__arrow_c_stream__")):
         raise InputError(
             "a path, a list of paths, an array or a data frame is needed, not "
             f"{type(source).__name__}."
@@ -276,21 +223,23 @@ def _stream_part(source: Any, rules: Rules) -> Part:
                 if not eager:
                     raise InputError(f"{name}: the frame is lazy; pass frame.collect().")
                 source = known.select(columns).to_arrow()  # pyright: ignore
-        schema = pa.RecordBatchReader.from_stream(source).schema
-        if not narwhal:
-            layout = layout_of_schema(name, schema, rules)
-        elif (user := layout.columns.get("user")) is not None:
-            layout = layout.with_ids(name, schema.field(user).type)
+        else:
+            there = source if dataset else pa.RecordBatchReader.from_stream(source)
+            layout = layout_of_schema(name, there.schema, rules)
 
-    def read() -> _Blocks:
-        return _blocks(
-            _by_role(layout, batch.slice(start, _BATCH))
-            for batch in pa.RecordBatchReader.from_stream(source)
+    def batches() -> Iterator[pa.RecordBatch]:
+        if dataset:
+            return source.to_batches(
+                columns=list(layout.columns.values()), batch_readahead=2, fragment_readahead=1
+            )
+        return iter(pa.RecordBatchReader.from_stream(source))
+
+    def read() -> Blocks:
+        return blocks_of(
+            {role: piece.column(name) for role, name in layout.columns.items()}
+            for batch in batches()
             for start in range(0, batch.num_rows, _BATCH)
+            for piece in (batch.slice(start, _BATCH),)
         )
 
     return Part(name, rules, layout, read)
-
-
-def _by_role(layout: Layout, batch: "pa.RecordBatch") -> "dict[str, pa.Array]":
-    return {role: batch.column(name) for role, name in layout.columns.items()}

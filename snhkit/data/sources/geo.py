@@ -6,20 +6,24 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute
 from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.untrusted import refuse_nested
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyproj import Transformer
 
-    Degrees = tuple[NDArray[np.float64], NDArray[np.float64]]
-    """Latitudes and longitudes, each of shape (n,); nan where a row has no point."""
+    Axes = tuple[NDArray[np.float64], NDArray[np.float64]]
+    """Two coordinates of n points, each of shape (n,), such as latitudes and longitudes, or nan."""
 
 __all__ = ["Geometry", "degrees_of", "floats_of", "geometry_of", "named_crs", "points_of",
            "to_degrees"]  # fmt: skip
+
+pc: Any = pyarrow.compute  # made at import, so a type checker cannot know it
 
 _POINT = 21  # bytes of a point in WKB: the byte order, the type, x and y
 _LITTLE_POINT = np.frombuffer(b"\x01\x01\x00\x00\x00", np.uint8)
@@ -37,11 +41,8 @@ class Geometry:
     how: str = "read the file with geopandas: "  # to get a frame, for messages
 
 
-def floats_of(source: str, column: "pa.Array") -> NDArray[np.float64]:
+def floats_of(source: str, column: pa.Array) -> NDArray[np.float64]:
     """Return the numbers of a column, shape (n,); nan where a number is missing."""
-    import pandas as pd
-    import pyarrow as pa
-
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = column.type
@@ -60,7 +61,7 @@ def floats_of(source: str, column: "pa.Array") -> NDArray[np.float64]:
     return column.to_numpy(zero_copy_only=False)
 
 
-def to_degrees(crs: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> "Degrees":
+def to_degrees(crs: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> "Axes":
     """Return the latitudes and longitudes of coordinates in another reference system."""
     lat, lon = np.array(y), np.array(x)
     known = np.isfinite(x) & np.isfinite(y)
@@ -69,16 +70,11 @@ def to_degrees(crs: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> "Deg
     return lat, lon
 
 
-def points_of(source: str, column: "pa.Array", crs: str | None) -> "Degrees":
+def points_of(source: str, column: pa.Array, crs: str | None) -> "Axes":
     """Return the positions of a column of texts such as "(37.76, -122.43)", of WKT, or of WKB.
 
-    The texts have the latitude first; WKT such as "POINT (-122.43 37.76)" and WKB, also written in
-    hexadecimal as databases do, have x first.
+    WKT such as "POINT (-122.43 37.76)" and WKB, also in hexadecimal, have x first.
     """
-    import pyarrow as pa
-    import pyarrow.compute
-
-    pc: Any = pyarrow.compute
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if "binary" in str(column.type):
@@ -100,7 +96,7 @@ def points_of(source: str, column: "pa.Array", crs: str | None) -> "Degrees":
     return (lat, lon) if crs is None else to_degrees(crs, lon, lat)
 
 
-def geometry_of(source: str, schema: "pa.Schema") -> Geometry | None:
+def geometry_of(source: str, schema: pa.Schema) -> Geometry | None:
     """Return the column of points that the metadata of a schema describe; None if there is none."""
     column, encoding, crs = "", "", None
     told = (schema.metadata or {}).get(b"geo")
@@ -150,10 +146,8 @@ def named_crs(crs: Any) -> str:
     return crs if isinstance(crs, str) else json.dumps(crs)
 
 
-def degrees_of(source: str, column: "pa.Array", geometry: Geometry, first: int = 0) -> "Degrees":
+def degrees_of(source: str, column: pa.Array, geometry: Geometry, first: int = 0) -> "Axes":
     """Return the positions of a column of points; ``first`` is the number of the first row."""
-    import pyarrow as pa
-
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_dictionary(column.type):
@@ -165,28 +159,20 @@ def degrees_of(source: str, column: "pa.Array", geometry: Geometry, first: int =
     return to_degrees(geometry.crs, x, y) if geometry.crs else (y, x)
 
 
-def _from_struct(source: str, array: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    import pyarrow as pa
-
-    gone = np.asarray(array.is_null())
-    if pa.types.is_fixed_size_list(array.type):
-        width = array.type.list_size
-        flat = array.values.slice(array.offset * width, len(array) * width)
-        both = np.asarray(flat.to_numpy(zero_copy_only=False)).reshape(-1, width)
-        axes = [both[:, 0], both[:, 1]]
-    else:
-        try:
-            axes = [array.field(axis).to_numpy(zero_copy_only=False) for axis in ("x", "y")]
-        except (AttributeError, KeyError):
-            raise InputError(f"{source}: the geometries must be points.") from None
-    x, y = (np.where(gone, np.nan, axis.astype(np.float64)) for axis in axes)
+def _from_struct(source: str, array: Any) -> "Axes":
+    try:
+        axes = (
+            [pc.list_element(array, axis) for axis in (0, 1)]
+            if pa.types.is_fixed_size_list(array.type)
+            else [pc.struct_field(array, axis) for axis in ("x", "y")]
+        )
+    except (pa.ArrowException, TypeError):
+        raise InputError(f"{source}: the geometries must be points.") from None
+    x, y = (axis.cast(pa.float64()).to_numpy(zero_copy_only=False) for axis in axes)
     return x, y
 
 
-def _from_shapes(
-    source: str, array: Any, geometry: Geometry, first: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    import pyarrow as pa
+def _from_shapes(source: str, array: Any, geometry: Geometry, first: int) -> "Axes":
     import shapely
 
     if pa.types.is_binary(array.type) and not array.null_count and len(array):

@@ -1,7 +1,7 @@
 """People: one key for each person, whatever the type in which a source has the user id."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute
 from numpy.typing import NDArray
 
+from snhkit.checks import cut
 from snhkit.errors import InputError
 
 __all__ = ["Ids", "Unasked", "id_family", "person_keys"]
@@ -58,15 +59,16 @@ def id_family(kind: pa.DataType) -> str:
 
 def person_keys(
     column: pa.Array, beside: str = ""
-) -> tuple[NDArray[np.int64], Mapping[str, int] | None]:
+) -> tuple[NDArray[np.int64], dict[str, int] | None]:
     """Return a key for the person of each row, shape (n,), 0 where the id is missing.
 
-    The key is a 64-bit hash of the id in one canonical form: the whole number, if the id is one of
-    any type (42, 42.0, "+42", " 42.0"), else the text without surrounding spaces in Unicode's form
-    NFC, else the bytes. Among a hundred million people, two have the same key, and so count as one
-    person, with a probability of 1 in 4,000. ``beside`` describes a file whose ids are numbers, so
-    that "042" and "1e3" are refused. The mapping has the key of each text, None if these are many.
+    The dictionary has the key of each text, None if these are many. ``beside`` describes a file
+    whose ids are numbers, so that "042" and "1e3" are refused.
     """
+    # The key is a hash of the id in one canonical form: the whole number, if it is one in any type
+    # (42, 42.0, "+42", " 42.0"), else the text without surrounding spaces in Unicode's form NFC,
+    # else the bytes. Among a hundred million people, two have one key, and so count as one person,
+    # with a probability of 1 in 4,000.
     family = id_family(column.type)
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
@@ -108,27 +110,15 @@ class Unasked:
 
     @staticmethod
     def suits(kind: pa.DataType) -> bool:
-        """Return whether missing ids of a type are found without keys, and none is refused."""
+        """Return whether no id of a type is refused."""
         return bool(pa.types.is_integer(kind)) or str(kind) in ("string", "large_string")
 
     def __getitem__(self, at: slice | NDArray[np.int64]) -> "Unasked":
         return Unasked(self.column[at] if isinstance(at, slice) else self.column.take(pa.array(at)))
 
-    def missing(self) -> int:
-        """Return how many ids are missing."""
-        if pa.types.is_integer(self.column.type):
-            return self.column.null_count
-        others = self.column.filter(pc.invert(pc.ascii_is_decimal(self.column)))
-        texts = pc.utf8_lower(pc.utf8_trim(others, _SPACES))
-        words = pc.is_in(texts, value_set=_MISSING.cast(texts.type))
-        return self.column.null_count + (pc.sum(words).as_py() or 0)
-
 
 def _at(keys: NDArray[np.int64], indices: pa.Array) -> NDArray[np.int64]:
-    if indices.null_count:
-        keys = np.append(keys, 0)
-        indices = indices.cast(pa.int64()).fill_null(len(keys) - 1)
-    return keys[indices.to_numpy(zero_copy_only=False)]
+    return pa.array(keys).take(indices).fill_null(0).to_numpy(zero_copy_only=False)
 
 
 def _hashed(ids: NDArray) -> NDArray[np.int64]:
@@ -218,37 +208,26 @@ class Ids:
     """What a pass has seen of user ids, for notes to the owner of the records."""
 
     texts: dict[str, int] | None = field(default_factory=dict)  # and keys, None if too many
-    load: NDArray[np.int64] | None = None  # rows of the people in each of 65,536 groups
+    load: NDArray[np.int64] | int = 0  # rows of the people in each of 65,536 groups
     shown: dict[int, str] = field(default_factory=dict)  # an id of each of the largest groups
 
-    def add(self, texts: Mapping[str, int] | None, person: NDArray[np.int64], value: Any) -> None:
+    def add(self, texts: dict[str, int] | None, person: NDArray[np.int64], value: Any) -> None:
         """Add the rows of a chunk; ``value`` returns the id of a row as the source has it."""
-        self._add_texts(texts)
-        group = person[person != 0] & (_BUCKETS - 1)
-        load = np.bincount(group, minlength=_BUCKETS)
-        for large in np.flatnonzero(load > _CROWDED_SHARE / 2 * max(person.size, 1)).tolist():
-            row = int(np.argmax((person & (_BUCKETS - 1) == large) & (person != 0)))
-            self._show(large, _shown(value(row)))
-        self.load = load if self.load is None else self.load + load
+        group = np.where(person == 0, -1, person & (_BUCKETS - 1))
+        load = np.bincount(group[group >= 0], minlength=_BUCKETS)
+        large = np.flatnonzero(load > _CROWDED_SHARE / 2 * max(person.size, 1)).tolist()
+        shown = {one: cut(repr(value(int(np.argmax(group == one))))) for one in large}
+        self.merge(Ids(texts, load, shown))
 
     def merge(self, other: "Ids") -> None:
         """Add what another thread or process has seen."""
-        self._add_texts(other.texts)
-        if other.load is not None:
-            self.load = other.load if self.load is None else self.load + other.load
-        for group, text in other.shown.items():
-            self._show(group, text)
-
-    def _show(self, group: int, text: str) -> None:
-        self.shown[group] = min(text, self.shown.get(group, text))
-
-    def _add_texts(self, texts: Mapping[str, int] | None) -> None:
-        if texts is None:
+        if self.texts is not None and other.texts is not None:
+            self.texts.update(other.texts)
+        if other.texts is None or len(self.texts or ()) > _MOST_TEXTS:
             self.texts = None
-        elif self.texts is not None:
-            self.texts.update(texts)
-            if len(self.texts) > _MOST_TEXTS:
-                self.texts = None
+        self.load = self.load + other.load
+        for group, text in other.shown.items():
+            self.shown[group] = min(text, self.shown.get(group, text))
 
     def notes(self, rows: int) -> Iterable[str]:
         """Yield notes on ids that look wrong; they quote ids."""
@@ -286,10 +265,11 @@ class Ids:
         yield from self._crowded(rows)
 
     def _crowded(self, rows: int) -> Iterable[str]:
-        held = np.zeros(0) if self.load is None else self.load[self.load > 0]
-        if self.load is None or held.size < 3:
+        load = np.atleast_1d(self.load)
+        held = load[load > 0]
+        if held.size < 3:
             return
-        group, most = int(self.load.argmax()), int(held.max())
+        group, most = int(load.argmax()), int(held.max())
         if most > max(_CROWDED_SHARE * rows, _CROWDED_RATIO * float(np.median(held))):
             yield (
                 f"the user id {self.shown[group]} has {most:,} of {rows:,} records; does it stand "
@@ -303,8 +283,3 @@ def _bare(text: str) -> str:
 
 def _ids(count: int) -> str:
     return "1 user id" if count == 1 else f"{count:,} user ids"
-
-
-def _shown(value: object) -> str:
-    text = repr(value.item() if isinstance(value, np.generic) else value)
-    return text if len(text) <= 40 else text[:37] + "..."

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from snhkit.checks import cut
 from snhkit.data.sources.people import Ids
 from snhkit.errors import InputError
 from snhkit.geometry import Region
@@ -25,7 +27,6 @@ OWNER_ONLY = "For the eyes of the records' owner only."
 FIRST_ROWS = 5
 """The number of unusable rows that a report describes."""
 
-_LONGEST = 40  # characters of a value in a message
 _WHY = {
     "place": "Positions must be in degrees with a decimal point, such as 42.36. Projected metres "
     "are read with crs=..., microdegrees with degrees=1e-6.",
@@ -114,7 +115,6 @@ class Seen:
     rows: int = 0
     inside: int = 0
     unusable: int = 0
-    without_id: int = 0  # rows that are kept though they have no user id
     first: list[tuple[int, int, str]] = field(default_factory=list)  # part, row and defect
     causes: Counter[str] = field(default_factory=Counter)  # of unusable rows
     times: set[str] = field(default_factory=set)  # units of numbers that are times
@@ -129,7 +129,6 @@ class Seen:
         self.rows += other.rows
         self.inside += other.inside
         self.unusable += other.unusable
-        self.without_id += other.without_id
         self.first = sorted(self.first + other.first)[:FIRST_ROWS]
         self.causes.update(other.causes)
         self.times |= other.times
@@ -138,13 +137,9 @@ class Seen:
         self.ids.merge(other.ids)
 
 
-def report_of(
-    source: "Source", region: Region, seen: Seen, people: str | None = None
-) -> ReadReport:
-    """Return the report on a pass, or raise InputError if it shows that nothing can be counted.
-
-    ``people`` is a column of users that nobody named.
-    """
+def report_of(source: "Source", region: Region, seen: Seen) -> ReadReport:
+    """Return the report on a pass, or raise InputError if it shows that nothing can be counted."""
+    several, layout = len(source.places) > 1, source.parts[0].layout
     if not seen.rows:
         raise InputError(
             f"{source.name}: there are no rows, or no row passes the filters (since=, until=, "
@@ -161,13 +156,6 @@ def report_of(
             "one person may have ids of both. Convert the column to one type."
         )
     _refuse_swapped(source, region, seen.sample)
-    notes = [*source.notes, *seen.ids.notes(seen.rows)]
-    if people and seen.without_id:
-        notes = [
-            *source.notes,
-            f"the column {people!r} looks like user ids, but {seen.without_id:,} rows have none, "
-            f"so the records are read without users; user={people!r} leaves these rows out instead",
-        ]
     told = ReadReport(
         source=source.name,
         rows=seen.rows,
@@ -175,12 +163,11 @@ def report_of(
         outside=seen.rows - seen.inside - seen.unusable,
         unusable=seen.unusable,
         unusable_rows=tuple(row for _, row, _ in seen.first),
-        numbering=source.numbering,
+        numbering=source.parts[0].numbering + (", in each file" if several else ""),
         reasons=tuple(
-            why if (file := source.part_name(part)) is None else f"{why} ({file})"
-            for part, _, why in seen.first
+            f"{why} ({source.parts[part].name})" if several else why for part, _, why in seen.first
         ),
-        notes=tuple(notes),
+        notes=(*source.notes, *seen.ids.notes(seen.rows)),
     )
     if seen.unusable == seen.rows:
         why = _WHY[seen.causes.most_common(1)[0][0]]
@@ -189,7 +176,7 @@ def report_of(
         raise InputError(
             f"no row lies in the region of {region.side_m:g} m around "
             f"({region.lat:g}, {region.lon:g}); are its centre and side right, and are latitude "
-            f"and longitude exchanged (if so, {source.swap})? {told}"
+            f"and longitude exchanged (if so, {layout.swap})? {told}"
         )
     return told
 
@@ -201,7 +188,7 @@ def _refuse_swapped(source: "Source", region: Region, sample: NDArray[np.int64])
         raise InputError(
             f"{source.name}: latitude and longitude look swapped: most rows make sense only when "
             f"they are exchanged. Is the region's centre ({region.lat:g}, {region.lon:g}) given as "
-            f"(latitude, longitude)? If it is, {source.swap}. {OWNER_ONLY}"
+            f"(latitude, longitude)? If it is, {source.parts[0].layout.swap}. {OWNER_ONLY}"
         )
 
 
@@ -228,10 +215,7 @@ def defect(lat: float, lon: float, user_known: bool, value: Callable[[str], obje
 
 
 def _fault(what: str, value: object, wrong: str) -> str:
-    import pandas as pd
-
     missing = pd.api.types.is_scalar(value) and bool(pd.isna(value))  # pyright: ignore
     if missing or not str(value).strip():
         return f"{what} is missing"
-    text = repr(value)
-    return f"{what} {text if len(text) <= _LONGEST else text[: _LONGEST - 3] + '...'} {wrong}"
+    return f"{what} {cut(repr(value))} {wrong}"

@@ -1,18 +1,21 @@
 """Times of rows, as microseconds since 1970 in UTC, and as local seconds."""
 
+import contextlib
 from collections.abc import Callable
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute
 from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 __all__ = ["NO_TIME", "instant", "local_seconds", "times_of", "zone"]
+
+pc: Any = pyarrow.compute  # made at import, so a type checker cannot know it
 
 NO_TIME = int(np.iinfo(np.int64).min)
 """The number that stands for a missing time."""
@@ -38,8 +41,6 @@ def zone(tz: str) -> str:
 def local_seconds(time: NDArray[np.int64], tz: str | None = None) -> NDArray[np.int64]:
     """Return the seconds since 1970 that clocks in the zone ``tz`` show at UTC microseconds."""
     if tz is not None:
-        import pandas as pd
-
         local = pd.DatetimeIndex(time.view("M8[us]"), tz="UTC").tz_convert(tz).tz_localize(None)
         time = np.asarray(local.as_unit("us").asi8)
     return np.where(time == NO_TIME, NO_TIME, time // 10**6)
@@ -47,43 +48,24 @@ def local_seconds(time: NDArray[np.int64], tz: str | None = None) -> NDArray[np.
 
 def instant(name: str, value: object, tz: str | None = None) -> int:
     """Return the argument ``name``, a time, in microseconds since 1970 in UTC."""
-    import pandas as pd
-    import pyarrow as pa
-
-    told = f"{name} must be a time such as '2026-11-01' or a datetime, not {value!r}."
-    try:
-        if isinstance(value, (str, int, float, np.integer, np.floating)):
-            column = pa.array([value.item() if isinstance(value, np.generic) else value])
-            found = int(times_of(name, column, tz)[0][0])
-        elif isinstance(value, (date, np.datetime64)):
-            given: Any = pd.Timestamp(value)
-            if given.tzinfo is None:
-                given = given.tz_localize(tz or "UTC")
-            found = int((given - pd.Timestamp(0, tz="UTC")) // pd.Timedelta(microseconds=1))
-        else:
-            raise InputError(told)
-    except (pa.ArrowException, ValueError, OverflowError) as failure:
-        if isinstance(failure, InputError):
-            raise
-        raise InputError(told) from None
-    if found == NO_TIME or isinstance(value, bool):
-        raise InputError(told)
+    found = NO_TIME
+    if isinstance(value, (str, int, float, date, np.generic)) and not isinstance(value, bool):
+        with contextlib.suppress(pa.ArrowException, OverflowError):
+            found = int(times_of(name, pa.array(pd.Series([value])), tz)[0][0])
+    if found == NO_TIME:
+        raise InputError(
+            f"{name} must be a time such as '2026-11-01' or a datetime, not {value!r}."
+        )
     return found
 
 
 def times_of(
-    name: str,
-    column: "pa.Array",
-    tz: str | None = None,
-    number: Callable[[int], int] | None = None,
+    name: str, column: pa.Array, tz: str | None = None, number: Callable[[int], int] | None = None
 ) -> tuple[NDArray[np.int64], str]:
     """Return times in microseconds since 1970, and the unit if they are numbers.
 
-    The result is ``NO_TIME`` where a time is missing or cannot be read. ``tz`` is the zone of times
-    that name none, by default UTC; ``number`` returns the number of a row, for messages.
+    ``NO_TIME`` stands for those that are missing or cannot be read; ``tz`` is the zone of others.
     """
-    import pyarrow as pa
-
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = column.type
@@ -101,11 +83,8 @@ def times_of(
     )
 
 
-def _local(column: "pa.Array", tz: str | None) -> NDArray[np.int64]:
+def _local(column: pa.Array, tz: str | None) -> NDArray[np.int64]:
     """Return timestamps as numbers in UTC; those without a zone are local times of ``tz``."""
-    import pandas as pd
-    import pyarrow as pa
-
     time = column.cast(pa.int64()).fill_null(NO_TIME).to_numpy()
     if tz is None:
         return time
@@ -116,13 +95,8 @@ def _local(column: "pa.Array", tz: str | None) -> NDArray[np.int64]:
 
 
 def _of_texts(
-    name: str, texts: "pa.Array", tz: str | None, number: Callable[[int], int] | None
+    name: str, texts: pa.Array, tz: str | None, number: Callable[[int], int] | None
 ) -> tuple[NDArray[np.int64], str]:
-    import pandas as pd
-    import pyarrow as pa
-    import pyarrow.compute
-
-    pc: Any = pyarrow.compute
     for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
         try:
             return _local(texts.cast(kind), None if kind.tz else tz), ""
@@ -153,10 +127,8 @@ def _of_texts(
 
 
 def _of_numbers(
-    name: str, column: "pa.Array", number: Callable[[int], int] | None
+    name: str, column: pa.Array, number: Callable[[int], int] | None
 ) -> tuple[NDArray[np.int64], str]:
-    import pyarrow as pa
-
     values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     known = np.isfinite(values)
     if not known.any():
@@ -181,7 +153,7 @@ def _meaning(low: float, high: float) -> str:
     if low >= 19_000_101 and high <= 21_001_231:
         return (
             ", which are dates and not seconds since 1970; convert them with "
-            "pandas.to_datetime(column.astype(str))."
+            "pandas.to_datetime(column.astype('Int64').astype('string'))."
         )
     if low >= 29_220 and high < 73_051:
         return (

@@ -87,11 +87,9 @@ class Ground:
     def places(
         self, rng: np.random.Generator, count: int, broad: float, front_m: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-        """Draw places along streets, none of them in water or in a park.
+        """Return places along streets, the streets' directions, and whether these are main streets.
 
-        ``broad`` of them are drawn over the whole city rather than around a centre, ``front_m``
-        from the middle of the street. Returns their positions, the directions of the streets, and
-        whether these are arterials or avenues.
+        A share ``broad`` is drawn over the whole city; all are ``front_m`` from a street's middle.
         """
         parts, found = [], 0
         while found < count:
@@ -200,9 +198,7 @@ class Layout:
 def layout(city: City) -> Layout:
     """Return the layout of a synthetic city; every call returns the same one.
 
-    The city has two street grids that meet at a line, and avenues that cross both. Every sixth
-    street is an arterial. Places gather around centres and along arterials. No place lies in water
-    or in a park.
+    It has two street grids that meet at a line, and avenues; places gather around centres.
     """
     rng = np.random.default_rng([zlib.crc32(city.key.encode()), 0])
     ground = Ground.drawn(city, rng)

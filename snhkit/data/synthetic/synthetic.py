@@ -1,8 +1,4 @@
-"""Synthetic records of invented people in the regions of the paper's cities.
-
-The streets, the venues and the people are invented. Only the region, the rough shape of the shores
-and the entropy of the records are those of the real city.
-"""
+"""Synthetic records of invented people; only regions, shores and entropies are a city's own."""
 
 import zlib
 from collections.abc import Callable
@@ -106,7 +102,7 @@ def synthetic_points(
         raise InputError(f"synthetic_points: n must be from 1 to {_MAX_N:,}, not {n:,}.")
     if seed < 0:
         raise InputError(f"synthetic_points: seed must be at least 0, not {seed}.")
-    rng = _generator(place, world, seed)
+    rng = np.random.default_rng(_seeds(place, world, seed))
     at = _visits(rng, popularity(place, world, _exponent(place, world)), n)
     xy = _positions(rng, place, world, at)
     user = _users(rng, layout(place).district[at])
@@ -116,11 +112,9 @@ def synthetic_points(
 
 
 def popularity(place: City, world: World, exponent: float) -> NDArray[np.float64]:
-    """Return the share of the records at each of v venues, s spots and 4 gates.
+    """Return the share of the records at each of ``Layout.places``, shape (v + s + 4,).
 
-    The result has shape (v + s + 4,), in the order of ``Layout.places``. Venues are ranked by
-    ``Layout.draw`` plus the random taste of the world. The share of a venue with rank k, from 0, is
-    proportional to (k + 6)^-exponent: Zipf's law, flattened for the first ranks.
+    The share of the venue with rank k, from 0, is proportional to (k + 6)^-exponent: Zipf's law.
     """
     town = layout(place)
     taste = np.random.default_rng([zlib.crc32(place.key.encode()), _STREAM[world]])
@@ -130,10 +124,6 @@ def popularity(place: City, world: World, exponent: float) -> NDArray[np.float64
     staying = 1 - passing - len(town.gates) * _AT_GATE
     at_gates = np.full(len(town.gates), _AT_GATE)
     return np.concatenate([staying * venues / venues.sum(), passing * town.traffic, at_gates])
-
-
-def _generator(place: City, world: World, seed: int) -> np.random.Generator:
-    return np.random.default_rng(_seeds(place, world, seed))
 
 
 def _seeds(place: City, world: World, seed: int) -> tuple[int, int, int]:
@@ -205,7 +195,7 @@ def _exponent(place: City, world: World) -> float:
     draws = min(60, 40_000 // n + 1)
 
     def excess(exponent: float) -> float:
-        rng = _generator(place, world, _CALIBRATION_SEED)
+        rng = np.random.default_rng(_seeds(place, world, _CALIBRATION_SEED))
         shares = popularity(place, world, exponent)
         drawn = (_positions(rng, place, world, _visits(rng, shares, n)) for _ in range(draws))
         return float(np.mean([_entropy(xy) for xy in drawn])) - place.entropy_512_nats

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from snhkit.data import read_points
-from snhkit.data.counting.cluster import Cluster
 from snhkit.data.counting.exact import Scan
+from snhkit.data.counting.passes import Cluster
 from snhkit.data.sources.columns import rules_of
 from snhkit.data.sources.opening import open_source
 from snhkit.errors import InputError, SnhkitError
@@ -69,21 +69,6 @@ def streamed(path, report, client=None):
     return scan(path, client, report).all()
 
 
-def bounded(path, window_days, client=None):
-    choose = partial(kept_records, most=4, key=KEY)
-    opened = scan(path, client, user="user", time="time", people="needed")
-    return opened.bounded(choose, window_days=window_days)
-
-
-def finished(client):
-    """The number of tasks that workers have finished."""
-
-    def of(dask_worker):
-        return dask_worker.state.executed_count
-
-    return sum(client.run(of).values())
-
-
 def sent(client):
     """The bytes that workers sent to each other and to the scheduler."""
 
@@ -102,10 +87,6 @@ def test_counts_are_equal_and_points_never_move(path, client):
         assert (there.count(what).counts == here.count(what).counts).all()
     boxes = RangeQueries.sample(CITY, 9)
     assert (there.boxes(boxes) == here.boxes(boxes)).all()
-    for unit in (None, 1):
-        one, other = bounded(path, unit), bounded(path, unit, client)
-        assert (one.count(Grid(CITY, 30)).counts == other.count(Grid(CITY, 30)).counts).all()
-
     before = sent(client)
     there.count(Grid(CITY, 30))
     moved = sent(client) - before
@@ -125,34 +106,12 @@ def test_strata_are_equal_in_memory_scanned_and_on_workers(path, client):
     assert np.array_equal(np.sum(first, axis=0), sources[0].count(cells).counts)
     for other in others:
         assert np.array_equal(first, other)
-    bound = bounded(path, None), bounded(path, None, client)
+    choose = partial(kept_records, most=4, key=KEY)
+    rules = {"user": "user", "time": "time", "people": "needed"}
+    bound = [scan(path, one, **rules).bounded(choose) for one in (None, client)]
     kept, there = ([part.count(cells).counts for part in one.strata(by)()] for one in bound)
     assert np.array_equal(kept, there)
     assert np.array_equal(np.sum(kept, axis=0), bound[0].count(cells).counts)
-
-
-@pytest.mark.slow
-def test_sweeps_run_on_the_same_cluster(client):
-    import snhkit as snh
-    from snhkit.experiment.places import Place
-    from snhkit.experiment.sweep import sweep
-
-    places = {"Fargo": Place(snh.synthetic_points("fargo", 500))}
-    asked = (places, ["ug"], ["0.1", "1"])
-    one = sweep(*asked, seeds=[0], queries=50)
-    other = sweep(*asked, seeds=[0], queries=50, client=client)
-    assert one.equals(other)
-
-
-def test_labels_of_paramselect_are_made_on_the_same_cluster(client):
-    import snhkit as snh
-
-    asked = ({"Fargo": snh.synthetic_points("fargo", 500)}, [0.1, 1], snh.Identity(), "cell_m")
-    one = snh.ParamSelect.fit(*asked, [100, 500], queries=50)
-    before = finished(client)
-    there = snh.ParamSelect.fit(*asked, [100, 500], queries=50, client=client)
-    assert one.labels.equals(there.labels)
-    assert finished(client) - before >= 4
 
 
 def test_a_worker_that_dies_changes_nothing(path, client):

@@ -1,7 +1,6 @@
 """Streamed counts of a grid are those of the exact projection, to the last record."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -69,12 +68,3 @@ def test_counts_do_not_overflow(monkeypatch):
     assert a._large is not None
     assert a.result().dtype == np.int64
     assert a.result().tolist() == [0, 0, 0, 27]
-
-
-@pytest.mark.parametrize("m", [1, 3, 4096])
-def test_places_in_metres_are_counted_as_by_the_grid(m):
-    grid = Grid(Region.around(0, 0, 13_200), m)
-    xy = np.random.default_rng(0).random((1_000, 2)) * 13_200
-    counter = GridCounter(grid)
-    counter.add_places(xy)
-    assert (counter.result() == grid.count(Points(grid.region, xy)).counts.ravel()).all()

@@ -61,61 +61,8 @@ def test_records_are_counted_in_their_stratum(source, rows):
     assert sizes(data, snh.By.column("kind", ["bike", "scooter"], other=False)) == kinds
 
 
-def test_records_in_memory_have_the_same_strata(source):
-    points = snh.read_points(source, CITY, time="started", tz=ZONE)
-    data = snh.PrivateDataset(points, 1, unit="record")
-    for by in (snh.By.hour(3), snh.By.weekday_hour(12)):
-        assert sizes(data, by) == sizes(opened(source, unit="record"), by)
-
-
 def test_the_bound_of_a_person_holds_over_all_strata(source, rows):
     data = opened(source, unit="user", max_per_user=2)
     kept = rows["rider"].value_counts().clip(upper=2).sum()
     for by in (snh.By.hour(), KINDS):
         assert sum(sizes(data, by)) == data._source.n() == kept
-
-
-def test_the_card_tells_the_zone_of_days_and_hours(source, tmp_path):
-    given = {"unit": "user-day", "max_per_user": 2}
-    points = snh.read_points(source, CITY, time="started", tz=ZONE, user="rider")
-    data = snh.PrivateDataset(points, 1, **given, ledger=tmp_path / "a.ledger")
-    assert opened(source, **given).unit == data.unit
-    made = data.release("identity", epsilon=1, by=snh.By.hour(12))
-    made.save(tmp_path / "a.snh")
-    card = snh.load(tmp_path / "a.snh").card()
-    assert "of one person in one day (Europe/Brussels)" in card["Privacy"]
-    assert card["Strata"] == "hour (Europe/Brussels): 00-11, 12-23"
-    utc = snh.read_points(source, CITY, time="started", user="rider")
-    with pytest.raises(
-        snh.InputError, match=r"one day \(Europe/Brussels\); open it with that unit"
-    ):
-        snh.PrivateDataset(utc, **given, ledger=tmp_path / "a.ledger")
-    counts = snh.scan_points(source, CITY, time="started", tz=ZONE)
-    made = snh.PrivateDataset(counts, 1, unit="record").release("ug", epsilon=1, by=snh.By.hour(12))
-    assert made.card()["Strata"].startswith("hour (Europe/Brussels)")
-    assert "Brussels" not in made.card()["Privacy"]
-    by_kind = opened(source, unit="record").release("ug", epsilon=1, by=KINDS)
-    assert "Brussels" not in str(by_kind)
-
-
-def test_a_column_that_is_missing_costs_nothing(source):
-    data = opened(source, unit="record")
-    with pytest.raises(snh.InputError, match="Did you mean 'kind'"):
-        data.release("ug", epsilon=1, by=snh.By.column("kinds", ["bike"]))
-    untimed = snh.PrivateDataset.scan(source, CITY, 1, unit="record")
-    with pytest.raises(snh.InputError, match="need the column of times"):
-        untimed.release("ug", epsilon=1, by=snh.By.hour())
-    assert data.ledger.spent == 0
-
-
-def test_an_empty_stratum_is_released_with_noise(source):
-    data = opened(source, unit="record")
-    made = data.release("ug", epsilon=1, by=snh.By.column("kind", ["bike", "boat"]))
-    assert made["boat"].n is not None
-    assert float(made["boat"].epsilon) == 1
-
-
-def test_what_scan_points_returns_is_divided_too(source, rows):
-    counts = snh.scan_points(source, CITY, time="started", tz=ZONE)
-    data = snh.PrivateDataset(counts, 1, unit="record")
-    assert sum(sizes(data, snh.By.hour())) == len(rows)

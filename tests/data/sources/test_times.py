@@ -13,19 +13,11 @@ NOON = 1_793_534_400_000_000
 @pytest.mark.parametrize(
     "values",
     [
-        pa.array([datetime(2026, 11, 1, 12), None]),
-        pa.array([datetime(2026, 11, 1, 12, tzinfo=UTC), None]),
-        pa.array([NOON // 1_000_000, None]),
         pa.array([NOON / 1e6, float("nan")]),
-        pa.array(["2026-11-01T12:00", "noon"]),
         pa.array(["2026-11-01 13:00:00+01:00", None]),
         pa.array(["2026-11-01T12:00", None]).dictionary_encode(),
         pa.array([str(NOON // 1_000_000), None]),
         pa.array([f"{NOON // 1_000_000}.0", ""]),
-        pa.array([NOON // 1_000, None]),
-        pa.array([NOON, None]),
-        pa.array([NOON * 1_000, None]),
-        pa.array(["2026-11-01 12:00:00 UTC", "noon"]),
         pa.array(["20261101T120000", "noon"]),
     ],
 )
@@ -44,15 +36,10 @@ def test_what_is_no_time_is_refused():
     assert (times_of("trips", pa.nulls(2))[0] == NO_TIME).all()
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        "2026-11-01T12:00",
-        "2026-11-01T13:00+01:00",
-        datetime(2026, 11, 1, 12),
-        np.datetime64("2026-11-01T12:00"),
-    ],
-)
+SINCE = ["2026-11-01T13:00+01:00", datetime(2026, 11, 1, 12, tzinfo=UTC), NOON // 10**6, NOON / 1e3]
+
+
+@pytest.mark.parametrize("given", SINCE)
 def test_instants_are_microseconds_in_utc(given):
     assert instant("since", given) == NOON
 

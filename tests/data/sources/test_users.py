@@ -53,29 +53,18 @@ def test_types_that_begin_later_are_refused_too(other, monkeypatch):
 def test_numbers_of_several_kinds_are_one_type():
     assert people(frame([1001, "1001", " 1001.0", 7]))[0] == [0, 0, 0, 1]
     assert people(frame([5, 5.0, np.int8(5), decimal.Decimal(5)], dtype=object))[0] == [0] * 4
+    wide = pl.Series("user", [10**30, 5, 10**30, 5], pl.Int128)
+    assert people(pl.from_pandas(frame([0] * 4)).with_columns(wide))[0] == [0, 1, 0, 1]
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet", "frame", "category", "polars", "array"])
-def test_spellings_of_one_id_are_one_person(form, tmp_path):
+def test_spellings_of_one_id_are_one_person_and_told(tmp_path):
     spelt = frame(["42", "42.0", " 42", "42.00\t", "Ann", "Ann\u00a0", "Jose\u0301", "José", "042"])
-    sources = {
-        "csv": tmp_path / "a.csv",
-        "parquet": tmp_path / "a.parquet",
-        "frame": spelt,
-        "category": spelt.astype({"user": "category"}),
-        "polars": pl.from_pandas(spelt),
-        "array": np.array(list(spelt.itertuples(index=False)), "f8,f8,U9"),
-    }
-    sources["array"].dtype.names = ("lat", "lon", "user")
     spelt.to_csv(tmp_path / "a.csv", index=False)
-    spelt.to_parquet(tmp_path / "a.parquet")
-    found, report = people(sources[form])
-    codes = pd.factorize(np.array(found))[0].tolist()
-    assert codes == [0, 0, 0, 0, 1, 1, 2, 2, 3]
-    assert "5 user ids were written in several ways" in str(report)
-    assert "1 user id differs from another only in case, punctuation or leading zeros" in str(
-        report
-    )
+    for source in (spelt, tmp_path / "a.csv", spelt.astype({"user": "category"})):
+        found, report = people(source)
+        assert found == [0, 0, 0, 0, 1, 1, 2, 2, 3]
+        assert "5 user ids were written in several ways" in str(report)
+        assert "1 user id differs from another only in case, punctuation or" in str(report)
 
 
 @pytest.mark.parametrize("word", ["NULL", "None", "nan", "", " ", "N/A", "<NA>", "-"])
