@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,7 @@ def test_a_console_with_few_characters(trips):
 
 CHARGES = """
 import sys
+import venv
 from snhkit.privacy import PointSource, PrivacyUnit
 from snhkit.privacy.stored_ledger import StoredLedger
 from snhkit.errors import BudgetExceeded
@@ -93,3 +95,20 @@ def test_processes_share_a_budget_with_the_locks_of_windows(tmp_path):
     told = [process.communicate() for process in crowd]
     assert [process.returncode for process in crowd] == [0, 0, 0], told
     assert "".join(out for out, _ in told).count("granted") == 30
+
+
+@pytest.mark.release
+def test_a_folder_of_wheels_installs_without_a_network(tmp_path):
+    """As ``docs/course/servers.md`` says."""
+    extras, wheels = "[lab,offline,course]", tmp_path / "wheels"
+
+    def run(*command):
+        subprocess.run(command, cwd=tmp_path, check=True)
+
+    run(sys.executable, "-m", "pip", "wheel", "-q", "-w", wheels, f"{TESTS.parent}{extras}")
+    venv.create(tmp_path / "new", with_pip=True)
+    programs = tmp_path / "new" / ("Scripts" if os.name == "nt" else "bin")
+    without = ["--no-index", "--find-links", wheels]
+    run(programs / "python", "-m", "pip", "install", "-q", *without, f"snhkit{extras}")
+    run(programs / "snhkit", "compare", "--methods", "ug", "--n", "1000")
+    assert (tmp_path / "snhkit-report.html").is_file()
