@@ -60,7 +60,7 @@ METHODS: dict[str, Any] = {
     "HTF": snh.HTF(side=4, mean=1),
     "Tessellation": snh.Tessellation(DISTRICTS),
     "SNH": snh.SNH(200, sizes_m=(100, 200), networks=TINY),
-    "Denoised": snh.DenoisedGrid(100, prior=snh.Prior(turns=1)),
+    "Denoised": snh.DenoisedGrid(100, prior=snh.Prior(turns=1), pool=0.4),  # if there are strata
     "Denoised, cells only": snh.DenoisedGrid(100, coarse=0.0, prior=snh.Prior(turns=1)),
     "Identity, Gaussian": snh.Identity(100),
     "HB2D, Gaussian": snh.HierarchicalGrid(100, b=2),

@@ -6,7 +6,8 @@ default methods.
 
 Then starts JupyterLab and builds five methods. Measures, with the clock of the page, the time from
 releasing the mouse button after drawing a box to the card with its answers, and the time from
-choosing another release to its picture of 400 by 400 cells on the map.
+choosing another release, or another hour of maps by hour, to its picture of 400 by 400 cells on
+the map.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -36,7 +38,8 @@ import snhkit as snh
 square = snh.Region.around(lat=37.764, lon=-122.43, side_m=8_000)  # shown in cells of 20 m
 city = snh.synthetic_points("san_francisco")
 xy = square.to_xy(*city.region.to_latlon(city.xy))
-points = snh.Points(square, xy[square.contains(xy)])
+inside = square.contains(xy)
+points = snh.Points(square, xy[inside], time=city.time[inside])
 explorer = snh.explore(points, budget=5, methods={METHODS})
 explorer
 """
@@ -45,7 +48,7 @@ SEEN = """() => new MutationObserver(() => {
   if (card !== window.card) [window.card, window.answered] = [card, Date.now()];
 }).observe(document.body, { subtree: true, childList: true })"""
 RELEASED = "() => document.addEventListener('mouseup', () => { window.up = Date.now(); }, true)"
-CHANGED = "() => document.addEventListener('change', () => { window.chose = Date.now(); }, true)"
+CHANGED = "() => document.addEventListener('input', () => { window.chose = Date.now(); }, true)"
 LOADED = (
     "() => document.addEventListener('load', (e) => { if (e.target.matches?.("
     "'img.leaflet-image-layer')) window.loaded = Date.now(); }, true)"
@@ -131,19 +134,42 @@ def boxes(window: Page, frame: Frame, count: int) -> list[int]:
     return found
 
 
-def layers(window: Page, frame: Frame, explorer: Locator, count: int) -> list[int]:
-    """Choose layers, and return the milliseconds from choosing each to its picture."""
-    menu = explorer.get_by_label("On the map", exact=True)
-    names = menu.locator("option").all_inner_texts()[:-1]
+def pictures(window: Page, frame: Frame, choose: Callable[[int], None], count: int) -> list[int]:
+    """Call ``choose`` with 0, 1, ..., and return the milliseconds from each choice to its map."""
     found = []
     for k in range(count):
-        shown = menu.input_value()
-        menu.select_option(next(name for name in names[k % 4 :] if name != shown))
+        choose(k)
         chose = window.evaluate("window.chose")
         frame.wait_for_function("(chose) => window.loaded >= chose", arg=chose)
         found.append(frame.evaluate("window.loaded") - chose)
         window.wait_for_timeout(500)
     return found
+
+
+def layers(window: Page, frame: Frame, explorer: Locator, count: int) -> list[int]:
+    """Choose layers, and return the milliseconds from choosing each to its picture."""
+    menu = explorer.get_by_label("On the map", exact=True)
+    names = menu.locator("option").all_inner_texts()[:-1]
+
+    def choose(k: int) -> None:
+        shown = menu.input_value()
+        menu.select_option(next(name for name in names[k % 4 :] if name != shown))
+
+    return pictures(window, frame, choose, count)
+
+
+def hours(window: Page, frame: Frame, explorer: Locator, count: int) -> list[int]:
+    """Build maps by hour, and return the milliseconds from choosing each hour to its picture."""
+    explorer.get_by_label("Maps", exact=True).select_option("by hour")
+    explorer.get_by_role("button", name="Build", exact=True).click()
+    explorer.locator(".snhkit-built", has_text="spent 2, left 3").wait_for()
+    menu = explorer.get_by_label("On the map", exact=True)
+    names = menu.locator("option").all_inner_texts()
+    menu.select_option(next(name for name in names if "by hour" in name))
+    slider = explorer.get_by_role("slider", name="hour")
+    slider.focus()
+    window.wait_for_timeout(3_000)
+    return pictures(window, frame, lambda _: slider.press("ArrowRight"), count)
 
 
 def told(what: str, times: list[int]) -> str:
@@ -191,6 +217,7 @@ def main(chromium: str, count: int) -> None:
             print(f"{'milliseconds':44} {'first':>6} {'median':>7} {'worst':>6}")
             print(told("a box, to its card of five methods", boxes(window, frame, count)))
             print(told("a layer of 400 by 400 cells", layers(window, frame, explorer, count)))
+            print(told("an hour of 400 by 400 cells", hours(window, frame, explorer, count)))
         finally:
             browser.close()
             server.terminate()

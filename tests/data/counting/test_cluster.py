@@ -114,6 +114,25 @@ def test_strata_are_equal_in_memory_scanned_and_on_workers(path, client):
     assert np.array_equal(np.sum(kept, axis=0), bound[0].count(cells).counts)
 
 
+def test_maps_drawn_together_are_equal_in_memory_scanned_and_on_workers(path, client):
+    import snhkit as snh
+
+    told = {"budget": 1, "unit": "record", "n_public": True}
+    read = {"time": "time", "report": lambda told: None}
+    datasets = (
+        snh.PrivateDataset(read_points(path, CITY, **read), **told),
+        snh.PrivateDataset.scan(path, CITY, **told, **read),
+        snh.PrivateDataset.scan(path, CITY, **told, **read, client=client),
+    )
+    boxes, builder = RangeQueries.sample(CITY, 50), snh.DenoisedGrid(400, pool=0.4)
+    first, *others = (
+        data.release(builder, epsilon=1, by=By.hour(12), seed=2).estimate(boxes)["count"]
+        for data in datasets
+    )
+    for other in others:
+        assert np.array_equal(first, other)
+
+
 def test_a_worker_that_dies_changes_nothing(path, client):
     import os
     import signal
