@@ -114,10 +114,12 @@ def errors_of(parts: list[snh.Points], day: StratifiedRelease) -> dict[str, NDAr
     return told | {f"quiet, {name}": each[n <= np.quantile(n, 0.25)] for name, each in told.items()}
 
 
-def pooled(folder: Path) -> None:
+def pooled(folder: Path, numbers: Sequence[int] = ()) -> None:
     """Print errors with a map of all strata divided by those without, means over strata."""
     heads: list[str] = []
     for names, by, prices in POOLED:
+        if numbers and len(by) not in numbers:
+            continue
         region = region_of(names[0])
         parts = [read(name, folder, region) for name in names]
         if by.times:
@@ -184,12 +186,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--methods", nargs="+", default=list(COVERED), help="of coverage")
+    parser.add_argument("--strata", nargs="+", type=int, default=[], help="their number in pooled")
     tables = {"errors": errors, "pooled": pooled, "coverage": coverage}
     parser.add_argument("--tables", nargs="+", choices=tables, default=list(tables))
     given = parser.parse_args()
     warnings.simplefilter("ignore", snh.errors.OutsideWarning)
+    options = {"coverage": [given.methods], "pooled": [given.strata]}
     for table in given.tables:
-        tables[table](given.data, *([given.methods] if table == "coverage" else []))
+        tables[table](given.data, *options.get(table, []))
 
 
 if __name__ == "__main__":
