@@ -24,11 +24,10 @@ def cut(text: str, most: int = 40) -> str:
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
     """Return ``value`` as an int; raise InputError unless it is a whole number within bounds."""
     try:
-        number = operator.index(value)
+        number = None if isinstance(value, bool | np.bool) else operator.index(value)
     except TypeError:
         number = None
-    fits = number is not None and least <= number and (most is None or number <= most)
-    if number is None or isinstance(value, bool) or not fits:
+    if number is None or number < least or (most is not None and number > most):
         bounds = f", at least {least}" if most is None else f" from {least:,} to {most:,}"
         raise InputError(f"{name} must be a whole number{bounds}, not {value!r}.")
     return number
