@@ -39,7 +39,7 @@ def of_release(builder: snh.HDMM | snh.Identity | snh.HierarchicalGrid, m: int) 
         made = data.release(builder, epsilon=math.sqrt(2 * BUDGET.rho) * (1 - 1e-9))
     else:
         made = data.release(builder, epsilon=BUDGET.epsilon, delta=BUDGET.delta)
-    errors = made.standard_error(ranges(Grid(region, m)))
+    errors = made.noise_sd(ranges(Grid(region, m)))
     return math.sqrt((errors**2).mean())
 
 
