@@ -237,6 +237,7 @@ def said(action: Callable[[], Any]) -> str:
     """Return the outcome of an action as text: its error, or its warnings and its value."""
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", DeprecationWarning)  # of pyproj, with numpy before 2.4
         try:
             value = action()
             value = value[-1] if isinstance(value, tuple) else value
