@@ -113,6 +113,7 @@ def test_bad_files(tmp_path, name):
     refused(tmp_path / name, told)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_what_is_no_file(tmp_path):
     refused(tmp_path / "missing.csv", "does not exist")
     refused(str(tmp_path / "nul\0byte.csv"), "does not exist|cannot be read")

@@ -23,6 +23,10 @@ from snhkit.privacy.stored_ledger import StoredLedger
 RECORDS = PointSource(Points(Region.around(lat=0, lon=0, side_m=100), [[1, 1]]))
 UNIT = PrivacyUnit("record")
 
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "O_DIRECTORY"), reason="this system cannot synchronise a folder"
+)
+
 
 class Disk:
     """What of a folder survives a power failure.
