@@ -9,7 +9,6 @@ import argparse
 import copy
 import json
 import random
-import resource
 import sys
 import tempfile
 from collections import Counter
@@ -228,6 +227,8 @@ def questions(region: snh.Region) -> snh.RangeQueries:
 
 def megabytes() -> float:
     """Return the peak memory of this process so far, in megabytes."""
+    import resource  # which Windows lacks; the tests that use this file do not need it
+
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most / 2**20 if sys.platform == "darwin" else most / 2**10
 
