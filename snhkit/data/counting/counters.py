@@ -36,10 +36,7 @@ Beside = Mapping[str, People]
 
 
 class Counter:
-    """What rows are given to; each thread or worker has one, and their results are merged.
-
-    This class adds up what ``tally`` returns for places in metres: counts of cells or boxes.
-    """
+    """What a thread or worker gives rows to; it adds up what ``tally`` returns for places."""
 
     def __init__(
         self, region: Region, size: int = 0,

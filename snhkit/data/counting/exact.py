@@ -135,10 +135,7 @@ def _of_fine_cells(cells: Partition) -> bool:
 
 
 class Scan:
-    """A source whose rows are counted in full, or a bounded number of them for each person.
-
-    The rows left out are reported once. ``spill`` is the folder for temporary files.
-    """
+    """A source of rows, all or some of each person; ``spill`` is the folder of temporary files."""
 
     def __init__(
         self, source: Source, region: Region, report: Callable[[ReadReport], object],

@@ -149,10 +149,7 @@ def layout_of_schema(source: str, schema: pa.Schema, rules: Rules) -> Layout:
 def layout_of(
     source: str, names: Sequence[object], rules: Rules, geometry: Geometry | None = None
 ) -> Layout:
-    """Return where the columns are, which are named by the rules or have common names.
-
-    The column of a ``geometry`` is used unless the rules name other columns.
-    """
+    """Return where the columns are; a ``geometry`` is used unless the rules name other columns."""
     texts = [str(name) for name in names]
     roles: dict[str, int] = {}
     if rules.point is not None:

@@ -128,10 +128,7 @@ class TextFile:
     layout: Layout
 
     def blocks(self) -> Blocks:
-        """Yield, for each block of whole rows, a function that decodes the rows.
-
-        From the first quotation mark on, one parser splits the text, as fields may have line ends.
-        """
+        """Yield a function for each block of whole rows; quoted text has one parser, in order."""
         with _opened(self.place) as (stream, limit):
             for _ in range(self.head.first_record - 1):
                 stream.readline(_MAX_HEADER + 1)
@@ -324,10 +321,7 @@ def _numbers(first: int, malformed: dict[int, str]) -> Callable[..., int]:
 
 
 class _Watched(io.RawIOBase):
-    """A stream of ``data`` and the rest of another stream, which counts lines and bytes.
-
-    It appends the row ``end``, which shows whether the parser has read the text to its end.
-    """
+    """A stream that counts lines and bytes; a row ``end`` shows whether the parser reaches it."""
 
     def __init__(self, source: str, data: bytes, stream: BinaryIO, limit: int, end: bytes) -> None:
         self._source, self._stream, self._limit = source, stream, limit

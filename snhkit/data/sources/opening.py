@@ -73,10 +73,7 @@ def open_source(source: Any, rules: Rules) -> Source:
 
 
 def people_column(source: Any, **columns: Any) -> str | None:
-    """Return the column of a source that looks like ids of people; None if none does.
-
-    ``columns`` are arguments of ``read_points``. Names of columns are read, no records.
-    """
+    """Return the column whose name looks like ids of people, or None; no records are read."""
     for name in open_source(source, rules_of(**columns)).parts[0].layout.names:
         plain = re.sub(r"(?<=[a-z])(?=[A-Z])|[^A-Za-z]+", "_", name).strip("_").lower()
         if _PEOPLE.fullmatch(plain):
