@@ -154,9 +154,19 @@ def _what(terms: dict[str, Any]) -> list[str]:
 
     _say("publish")
     if click.prompt("Publish", type=click.Choice(["boxes", "districts"])) == "districts":
-        path = _until("File of polygons", lambda text: text if Districts.of(text) else "")
-        label = _until("Column of their names; none", str, default="")
-        return ["--districts", path, *(["--label", label] if label else [])]
+
+        def polygons(text: str) -> str:
+            rows = Districts.of(text).rows
+            say(f"Columns: {', '.join(map(str, rows.columns.drop(rows.geometry.name))) or 'none'}")
+            return text
+
+        def label(text: str) -> str:
+            Districts.of(path, text or None).refuse_repeated()
+            return text
+
+        path = _until("File of polygons", polygons)
+        names = _until("Column of their names; none", label, default="")
+        return ["--districts", path, *(["--label", names] if names else [])]
 
     def sides(text: str) -> str:
         low, high = map(typed_number, text.split(","))

@@ -53,12 +53,17 @@ function snhkitCards(map, layers, cards, picked) {
     return svg;
   };
   const intoView = ({ tooltip, target }) => {  // a card must not be cut off by the edge of the map
-    const card = tooltip.getElement(), map = target._map.getContainer().getBoundingClientRect();
+    const card = tooltip.getElement(), container = target._map.getContainer();
+    const map = container.getBoundingClientRect();
+    const tools = container.querySelector(".leaflet-top.leaflet-left").getBoundingClientRect();
     card.style.marginLeft = card.style.marginTop = "0";
     const { left, right, top, bottom } = card.getBoundingClientRect();
     const inside = (low, high, from, to) => (low < from + 4 ? from + 4 - low : Math.min(0, to - 4 - high));
-    card.style.marginLeft = `${inside(left, right, map.left, map.right)}px`;
-    card.style.marginTop = `${inside(top, bottom, map.top, map.bottom)}px`;
+    const down = inside(top, bottom, map.top, map.bottom);
+    // The buttons of the map lie above a card: it goes beside them if there is room.
+    const free = top + down < tools.bottom && tools.right + right - left + 8 <= map.right;
+    card.style.marginLeft = `${inside(left, right, free ? tools.right : map.left, map.right)}px`;
+    card.style.marginTop = `${down}px`;
   };
   layers.forEach((layer, k) => {
     const before = layer.getTooltip(), permanent = k === picked;

@@ -25,7 +25,7 @@ _FIELDS = {
     "center": ("Centre", "lat, lon in degrees", "Latitude and longitude of the square's centre"),
     "side_km": ("Side, km", "such as 13.2", "Side of the square in kilometres"),
     "user": ("People", "column of ids", "Column that tells whose record it is, such as rider_id"),
-    "most": ("Records ≤", "of each person", "Records kept of each person, chosen at random"),
+    "most": ("At most", "records of each person", "Records kept of each person, chosen at random"),
     "time": (
         "Times",
         "optional column",

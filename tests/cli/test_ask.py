@@ -56,9 +56,11 @@ def test_nothing_is_spent_without_a_yes_and_districts_are_counted_directly(peopl
     box = shapely.box(-87.92, 43.03, -87.90, 43.045)
     gpd.GeoDataFrame({"name": ["W"]}, geometry=[box], crs=4326).to_file(people / "w.geojson")
     said = asked(
-        "t.csv", "w.geojson", "nobody", "1000", "1", "0.5", "districts", "w.geojson", "name",
-        "", "", "n",
+        "t.csv", "w.geojson", "nobody", "1000", "1", "0.5", "districts", "w.geojson", "nmae",
+        "name", "", "", "n",
     )  # fmt: skip
+    assert "Columns: name" in said
+    assert "no column 'nmae'; it has name" in " ".join(said.split())
     words = command(said)
     assert words[words.index("--districts") + 1] == "w.geojson"
     assert words[words.index("--unit") + 1] == "record"

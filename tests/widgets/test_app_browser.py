@@ -296,7 +296,7 @@ def test_an_analyst_opens_a_file_by_questions(app, window, tmp_path, size):
     people = explorer.get_by_label("People")
     people.wait_for()
     assert people.input_value() == "rider_id"
-    explorer.get_by_label("Records ≤").last.fill("3")
+    explorer.get_by_label("At most").fill("3")
     press("Next")
     explorer.get_by_label("Roughly").fill("2000")
     explorer.get_by_label("Roughly").press("Tab")

@@ -256,6 +256,24 @@ def test_the_card_stays_at_the_picked_box_and_follows_it(host):
     shown.wait_for(state="detached")
 
 
+def test_a_card_on_a_narrow_map_is_covered_by_neither_buttons_nor_numbers(host):
+    draw = Driven(host, boxes=TWO)
+    draw.wait(2)
+    host.set_viewport_size({"width": 400, "height": 500})
+    row = ["UG", "12", "3 to 20", "#0072b2", 0.5, 0.1, 0.9]
+    draw.model("fromPython", "cards", [{"number": "Box 1", "size": "9 × 9 m", "rows": [row]}] * 2)
+    draw.frame.locator("path.snhkit-box").first.click()
+    draw.until("document.querySelectorAll('.snhkit-card').length === 1")
+    card, tools = (
+        draw.frame.locator(at).bounding_box()
+        for at in (".snhkit-card", ".leaflet-top.leaflet-left")
+    )
+    beside = card["x"] >= tools["x"] + tools["width"] - 1
+    assert beside or card["y"] >= tools["y"] + tools["height"]
+    above = "([one, other]) => [one, other].map((at) => getComputedStyle(document.querySelector(at)).zIndex)"
+    assert draw.frame.evaluate(above, [".snhkit-card", ".snhkit-number"]) == ["1", "auto"]
+
+
 def test_boxes_are_made_moved_sized_and_removed_by_keys_alone(host):
     draw = Driven(host)
     draw.frame.locator(".leaflet-container").focus()

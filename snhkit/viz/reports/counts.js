@@ -61,11 +61,12 @@ const snhkitCounts = {
     return sum * unit;
   },
 
-  // Returns a picture of a layer: the colour of each density, on a scale of square roots up to top.
-  picture(layer, top, colours) {
+  // Returns a picture of a layer: the colour of each density, on a scale of square roots up to top;
+  // densities below least have none.
+  picture(layer, top, colours, least = 0) {
     const { side, m, unit, values, edges, step } = layer;
     const canvas = document.createElement("canvas");
-    const colour = (density) => Math.round(255 * Math.sqrt(Math.min(Math.max(density / top, 0), 1)));
+    const colour = (density) => density < least ? 0 : Math.round(255 * Math.sqrt(Math.min(Math.max(density / top, 0), 1)));
     const hectares = 10_000;
     if (edges) {
       const size = 1024, c = values.length, pen = canvas.getContext("2d");

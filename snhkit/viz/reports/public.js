@@ -6,7 +6,7 @@ async function snhkitPublic(base64) {
   const layer = snhkitCounts.layer(fields, arrays, side);
   const strata = header.strata.map((one) => snhkitCounts.layer(one, arrays, side));
   const map = document.getElementById("map"), said = document.getElementById("answer");
-  // Sums over squares around each cell, along one axis and transposed; those of few records are 0.
+  // Sums over squares around each cell, along one axis and transposed.
   const sums = (values, m, r) => {
     const made = new Float32Array(m * m);
     for (let i = 0; i < m; i++) {
@@ -21,11 +21,8 @@ async function snhkitPublic(base64) {
   };
   const blur = (values, m, r) => sums(sums(values, m, r), m, r).map((sum) => sum / (2 * r + 1) ** 2);
   const across = (smooth * (layer.m ?? 0)) / side, r = Math.round(across / 4);  // cells in a square
-  const smoothed = !r ? layer : {
-    ...layer,
-    values: blur(blur(layer.values, layer.m, r), layer.m, r)
-      .map((mean) => (mean * layer.unit * across ** 2 < least ? 0 : mean)),
-  };
+  const smoothed = !r ? layer : { ...layer, values: blur(blur(layer.values, layer.m, r), layer.m, r) };
+  const seen = (10_000 * least) / smooth ** 2;  // records per hectare; fewer may be noise
   const dark = matchMedia("(prefers-color-scheme: dark)");
   // The counts of the box in all strata, such as its day: a line, and the most in words.
   const day = (counts) => {
@@ -54,7 +51,7 @@ async function snhkitPublic(base64) {
     const colours = snhkitCounts.colours(dark.matches
       ? [[60, 15, 90], [140, 41, 129], [222, 73, 104], [254, 159, 109], [252, 253, 191]]
       : [[253, 212, 158], [252, 141, 89], [215, 48, 31], [127, 0, 0], [60, 0, 10]]);
-    city.show(0, snhkitCounts.picture(smoothed, top, colours), layer.m ? side / layer.m : 40);
+    city.show(0, snhkitCounts.picture(smoothed, top, colours, seen), layer.m ? side / layer.m : 40);
   };
   dark.addEventListener("change", paint);
   document.documentElement.classList.add("live");  // hides the picture for those without scripts

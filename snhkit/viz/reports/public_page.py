@@ -19,7 +19,7 @@ from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.districts.boxes import estimates_text
 from snhkit.districts.districts import LocalDistricts
 from snhkit.errors import InputError, printable
-from snhkit.geometry import Grid
+from snhkit.geometry import Grid, Region
 from snhkit.markup import count_texts, number
 from snhkit.methods import METHODS, key_of, title_of
 from snhkit.privacy import written
@@ -101,6 +101,7 @@ def public_html(
     rows = [] if districts is None or frame is None else _rows(districts, frame)
     epsilon = float(release.unit.neighbours_epsilon(release.epsilon, release.delta, release.rho))
     said = meaning(release) if frame is None else frame.attrs["intervals"]
+    seen = _seen(release)
     return rendered(
         "public.html.j2",
         title=imprint.title,
@@ -117,7 +118,8 @@ def public_html(
         about_intervals=f"{said} {_NO_INTERVAL if 'not known' in said else _TOO_FEW}",
         smooth=f"{_SMOOTH_M:g}",
         least=number(max(_SEEN / release.record_epsilon, 1)),
-        still=_still(release, districts, imprint.title),
+        still=_still(seen, release.region, districts),
+        blank=not np.isfinite(seen.counts).any(),
         facts=_facts(release),
         strata=_frames(made) if isinstance(made, StratifiedRelease) else None,
         checksum=release.checksum,
@@ -127,17 +129,21 @@ def public_html(
     )
 
 
-def _still(release: "Release", districts: LocalDistricts | None, title: str) -> Markup:
-    """Return the map with coasts, names and districts as a picture, for print and no scripts."""
+def _seen(release: "Release") -> Surface:
+    """Return the counts that have a colour in print; the others, which may be noise, are NaN."""
     if isinstance(release.model, PolygonModel):  # a district has little noise, and one colour
         surface, least = Surface.drawn(release), 0.0
     else:
         surface = Surface.drawn(release, min(_SMOOTH_M, release.region.side_m))
         least = _SEEN / release.record_epsilon
-    seen = np.where(surface.counts > least, surface.counts, np.nan)
-    figure = surface_figure({title: Surface(surface.grid, seen)}, colours="OrRd")
-    around = ground(release.region)
-    axis, side_km = figure.axes[0], release.region.side_m / 1000
+    return Surface(surface.grid, np.where(surface.counts > least, surface.counts, np.nan))
+
+
+def _still(seen: Surface, region: Region, districts: LocalDistricts | None) -> Markup:
+    """Return the map with coasts, names and districts as a picture, for print and no scripts."""
+    figure = surface_figure({"": seen}, colours="OrRd")
+    around = ground(region)
+    axis, side_km = figure.axes[0], region.side_m / 1000
     shapes = [] if districts is None else [_outline(shape) for shape in districts.shapes]
     axis.set_facecolor("#d4e2ea")  # the sea, as in city.css
     for rings, fill, layer in (

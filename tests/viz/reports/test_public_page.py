@@ -1,3 +1,4 @@
+import base64
 import json
 import re
 
@@ -5,8 +6,10 @@ import geopandas as gpd
 import numpy as np
 import pytest
 import shapely
+from click.testing import CliRunner
 
 import snhkit as snh
+from snhkit.cli.main import app
 from snhkit.districts.districts import Districts, LocalDistricts
 from snhkit.errors import InputError
 from snhkit.markup import count_texts, number
@@ -46,6 +49,22 @@ def test_it_holds_what_was_released_and_loads_nothing(release):
     assert "What you may and may not conclude" in page
     assert "5003" not in page.replace(",", "")
     assert not re.search(r'(src|href)="(https?:)?//', page)
+
+
+def test_the_commands_beside_a_download_work_without_the_owner(release, tmp_path):
+    page = public_html(release, None, Imprint("Trips"))
+    (file,) = re.findall(r'download="release.snh" href="data:[^"]*base64,([^"]*)"', page)
+    (tmp_path / "release.snh").write_bytes(base64.b64decode(file))
+    (tmp_path / "FILE").write_text("south,west,north,east\n46.87,-96.80,46.88,-96.79\n")
+    said = []
+    for command in re.findall("<code>snhkit (.*?)</code>", page):
+        words = [str(tmp_path / w) if (tmp_path / w).exists() else w for w in command.split()]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+        said.append(done.output)
+    (checksum,) = re.findall("sha256:[0-9a-f]{64}", page)
+    assert len(said) == 2
+    assert checksum.removeprefix("sha256:") in said[0]
 
 
 @pytest.mark.parametrize(
@@ -167,6 +186,31 @@ def test_an_official_counts_in_boxes_as_python_does(release, chromium, tmp_path,
     assert len(re.findall(rb"/Type\s*/Page\b(?!s)", page.pdf(prefer_css_page_size=True))) <= 2
     context.close()
     assert not wrong
+
+
+@pytest.mark.parametrize(("epsilon", "cell_m", "blank"), [("1", 500, False), ("0.002", 500, True)])
+def test_cells_wider_than_a_smoothed_square_have_no_colour_either(
+    chromium, tmp_path, epsilon, cell_m, blank
+):
+    data = snh.PrivateDataset(RECORDS, budget=10, unit="record")
+    made = data.release(snh.Identity(cell_m=cell_m), epsilon=epsilon)
+    file = tmp_path / "page.html"
+    file.write_text(public_html(made, None, Imprint("Trips")), encoding="utf-8")
+    page = chromium.new_page()
+    page.goto(file.as_uri())
+    page.wait_for_selector("html.live")
+    reddish = page.evaluate(
+        """() => {
+          const map = document.getElementById("map");
+          const { data } = map.getContext("2d").getImageData(0, 0, map.width, map.height);
+          let found = 0;
+          for (let k = 0; k < data.length; k += 4) found += data[k] - data[k + 2] > 60;
+          return found;
+        }"""
+    )
+    assert (reddish == 0) is blank
+    assert ("No square has more in this release." in page.inner_text("body")) is blank
+    page.close()
 
 
 def test_what_a_publisher_says_holds_no_control_characters():
