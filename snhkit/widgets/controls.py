@@ -139,9 +139,9 @@ class Controls(w.VBox):
         """
         entry = (f"{title} (your file)", key)
         if entry not in self.city.options:
-            self.city.options = [entry, *self.city.options]
             for name, tick in self.ticks.items():
                 tick.value = name in DEFAULT_OWN_METHODS
+            self.city.options = [entry, *self.city.options]  # chooses the first, which shows it
         self.city.value = key
 
     def withhold_slow(self) -> None:

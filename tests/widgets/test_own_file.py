@@ -6,9 +6,11 @@ import html
 import shlex
 import socket
 
+import geopandas as gpd
 import ipywidgets
 import numpy as np
 import pytest
+import shapely
 from click.testing import CliRunner
 
 from snhkit.builders import Identity
@@ -104,6 +106,17 @@ def test_the_panel_draws_the_declared_square_and_opens_the_file(path):
     assert explorer._controls.teaching.layout.display == ""
     explorer._controls.city.value = f"file:{path}"
     assert list(explorer.releases) == ["UG, ε = 0.2"]
+
+
+def test_a_file_with_districts_is_proposed_to_be_counted_by_district(path, tmp_path):
+    south, west, north, east = FARGO.bounds
+    wards = tmp_path / "wards.geojson"
+    half = shapely.box(west, south, (west + east) / 2, north)
+    gpd.GeoDataFrame({"ward": ["West"]}, geometry=[half], crs=4326).to_file(wards)
+    explorer = explore(city="fargo", n=1_000, methods=["ug", "identity"])
+    place = {"center": f"{FARGO.lat}, {FARGO.lon}", "side_km": "12.43"}
+    fill(explorer, path=path, budget="1", districts=wards, label="ward", **place)
+    assert explorer._controls.chosen == ["districts"]
 
 
 def test_questions_come_one_after_another_and_end_in_a_command(path):

@@ -55,7 +55,7 @@ def test_the_commands_beside_a_download_work_without_the_owner(release, tmp_path
     page = public_html(release, None, Imprint("Trips"))
     (file,) = re.findall(r'download="release.snh" href="data:[^"]*base64,([^"]*)"', page)
     (tmp_path / "release.snh").write_bytes(base64.b64decode(file))
-    (tmp_path / "FILE").write_text("south,west,north,east\n46.87,-96.80,46.88,-96.79\n")
+    (tmp_path / "boxes.csv").write_text("south,west,north,east\n46.87,-96.80,46.88,-96.79\n")
     said = []
     for command in re.findall("<code>snhkit (.*?)</code>", page):
         words = [str(tmp_path / w) if (tmp_path / w).exists() else w for w in command.split()]
