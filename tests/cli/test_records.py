@@ -15,5 +15,5 @@ def test_advice_on_columns_is_given_in_options(run, tmp_path):
     code, _, err = run(*words)
     assert code == 2
     assert "look swapped" in err
-    assert "pass --lat 1, --lon 0." in err
+    assert "pass --lat '1', --lon '0'." in err
     assert run(*words, "--lat", 1, "--lon", 0)[0] == 0
