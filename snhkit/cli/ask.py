@@ -157,7 +157,7 @@ def _what(terms: dict[str, Any]) -> list[str]:
 
         def polygons(text: str) -> str:
             rows = Districts.of(text).rows
-            say(f"Columns: {', '.join(map(str, rows.columns.drop(rows.geometry.name))) or 'none'}")
+            say(f"Columns: {', '.join(map(str, rows.drop(columns=rows.geometry.name))) or 'none'}")
             return text
 
         def label(text: str) -> str:
