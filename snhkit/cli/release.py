@@ -114,7 +114,7 @@ __all__ = ["release"]
     is_eager=True,
     expose_value=False,
     callback=ask,
-    help="Ask four questions instead, show the command that they lead to, and run it if wanted.",
+    help="Ask questions instead, show the command that they lead to, and run it if wanted.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
 @click.option(
