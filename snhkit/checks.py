@@ -12,7 +12,7 @@ from snhkit.errors import InputError
 
 __all__ = [
     "cut", "floats", "frozen", "is_number", "is_plain", "positive", "two_numbers",
-    "typed_number", "whole",
+    "typed_number", "typed_whole", "whole",
 ]  # fmt: skip
 
 

@@ -14,13 +14,13 @@ def number(value: float, width: float = math.inf) -> str:
 
     More figures are given if the count lies in an interval so narrow that these would hide it.
     """
-    size, step = abs(value), 1
-    if size >= 1000:
-        finest = math.log10(max(min(width, size), 1))
-        step = 10 ** min(math.floor(math.log10(size)) - 2, math.floor(finest))
-    shown = math.copysign(math.floor(size / step + 0.5) * step, value)
+    size = abs(value)
     if size < 1000:
         shown = math.floor(value + 0.5)
+    else:
+        finest = math.log10(max(min(width, size), 1))
+        step = 10 ** min(math.floor(math.log10(size)) - 2, math.floor(finest))
+        shown = math.copysign(math.floor(size / step + 0.5) * step, value)
     return f"{shown:,.0f}".replace("-", "\u2212")
 
 

@@ -13,7 +13,15 @@ from snhkit.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["only_layer", "parsing", "refuse_nested", "refuse_swallowed_rows", "unpacked_bytes"]
+__all__ = [
+    "immutable",
+    "only_layer",
+    "parsing",
+    "refuse_nested",
+    "refuse_swallowed_rows",
+    "unpacked",
+    "unpacked_bytes",
+]
 
 _MAX_GEOJSON = 2**30  # bytes
 _MAX_FEATURES = 100_000_000
@@ -95,9 +103,14 @@ def _address(path: Path, driver: str) -> str:
     return f"GeoJSON:{path}"
 
 
+def immutable(path: Path) -> closing[sqlite3.Connection]:
+    """Open an SQLite file; nothing is written beside it, as SQLite otherwise may."""
+    return closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True))
+
+
 def _refuse_queries(path: Path) -> None:
     """Raise InputError if a table of a GeoPackage is the result of a query, which may not end."""
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as database:
+    with immutable(path) as database:
         # The column ``type`` may lie; the text is what SQLite runs. Indices of keys have none.
         views = (
             "SELECT name FROM sqlite_master WHERE sql NOT GLOB 'CREATE T[AR]*' AND sql NOT GLOB "
@@ -113,6 +126,14 @@ def _refuse_queries(path: Path) -> None:
             f"{path.name}: {found[0][:40]!r} is a view or has computed columns, which are not "
             "read; if you trust the file, read it with geopandas.read_file and pass the frame."
         )
+
+
+def unpacked(column: "pa.Array") -> "pa.Array":
+    """Return a column without the dictionary in which a source may have its values."""
+    import pyarrow as pa
+
+    packed = pa.types.is_dictionary(column.type)
+    return column.cast(column.type.value_type) if packed else column
 
 
 def unpacked_bytes(column: "pa.Array") -> int:

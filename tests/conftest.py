@@ -10,6 +10,7 @@ others. ``pytest --noise-seed 7`` gives other noise to all tests without the mar
 import os
 import shutil
 import tempfile
+import warnings
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
@@ -236,6 +237,22 @@ def hasty_compiler() -> Iterator[None]:
     jax.config.update("jax_disable_most_optimizations", True)
     yield
     jax.config.update("jax_disable_most_optimizations", False)
+
+
+@pytest.fixture(scope="module")
+def client(request: pytest.FixtureRequest) -> Iterator:
+    """Return a client of two Dask workers, or of those that the module's ``CLUSTER`` describes."""
+    distributed = pytest.importorskip("distributed")
+    how = {"n_workers": 2} | getattr(request.module, "CLUSTER", {})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with (
+            distributed.LocalCluster(
+                **how, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            ) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            yield client
 
 
 @pytest.fixture(scope="module")

@@ -72,8 +72,8 @@ def with_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
             continue
         empty = _empty_cell_before(cells)
         if empty is None:
-            told = {key: cell["metadata"][key] for key in ("alt",) if key in cell["metadata"]}
-            cells.append(_code_cell(f"{cell['id']}-run", found) | {"metadata": told})
+            alt = {"alt": text} if (text := cell["metadata"].get("alt")) else {}
+            cells.append(_code_cell(f"{cell['id']}-run", found) | {"metadata": alt})
         else:
             empty["source"] = found
     solved["cells"] = cells

@@ -5,7 +5,6 @@ those that numpy computes from the same records, and the three reports are equal
 """
 
 import gzip
-import warnings
 from functools import partial
 
 import geopandas as gpd
@@ -29,7 +28,8 @@ from snhkit.geometry import Grid, Points, Region
 from snhkit.geometry.points import windows
 from snhkit.privacy.bounding import kept_records
 
-distributed = pytest.importorskip("distributed")
+pytest.importorskip("distributed")
+CLUSTER = {"n_workers": 1, "processes": False}
 duckdb = pytest.importorskip("duckdb")
 
 CITY = Region.around(lat=41.88, lon=-87.63, side_m=10_000)
@@ -222,20 +222,6 @@ LOOSE = ("microdegrees", "metres", "geopandas", "gpkg")  # are not exact to the 
 def coarse(monkeypatch):
     """A fine grid of 64 by 64 cells, which is counted quickly."""
     monkeypatch.setattr(exact, "FINE_DEPTH", 6)
-
-
-@pytest.fixture(scope="module")
-def client():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with (
-            distributed.LocalCluster(
-                n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None,
-                silence_logs=50,
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):  # fmt: skip
-            yield client
 
 
 def table_of(ids="int64", times="timestamp[us]", places="float64"):

@@ -1,14 +1,12 @@
 """Experiments give on the workers of a Dask cluster what they give here."""
 
-import warnings
-
 import pytest
 
 import snhkit as snh
 from snhkit.experiment.places import Place
 from snhkit.experiment.sweep import sweep
 
-distributed = pytest.importorskip("distributed")
+pytest.importorskip("distributed")
 
 # Dask's own sockets and loops are closed when Python feels like it.
 pytestmark = [
@@ -16,19 +14,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-
-
-@pytest.fixture(scope="module")
-def client():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with (
-            distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
-            yield client
 
 
 def finished(client):

@@ -16,7 +16,7 @@ from snhkit.data.sources.geo import degrees_of, floats_of, points_of, to_degrees
 from snhkit.data.sources.people import Unasked, id_family, person_keys
 from snhkit.data.sources.times import NO_TIME, local_seconds, times_of
 from snhkit.geometry.strata import LEFT_OUT, OTHER, By
-from snhkit.untrusted import parsing
+from snhkit.untrusted import parsing, unpacked
 
 __all__ = ["Blocks", "Chunk", "Part", "Rows", "blocks_of"]
 
@@ -156,11 +156,9 @@ def _filtered(whole: Chunk, at: NDArray[np.int64]) -> Chunk:
 
 def _strata_of(column: pa.Array, by: By) -> NDArray[np.int64]:
     """Return the number of the stratum of each value, ``LEFT_OUT`` if it has none."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
     labels = [None if label == OTHER else label for label in by.labels]
     rest = by.labels.index(OTHER) if OTHER in by.labels else LEFT_OUT
     found = pc.index_in(
-        column.cast(pa.string()), value_set=pa.array(labels, pa.string()), skip_nulls=True
+        unpacked(column).cast(pa.string()), value_set=pa.array(labels, pa.string()), skip_nulls=True
     )
     return found.fill_null(rest).cast(pa.int64()).to_numpy(zero_copy_only=False)

@@ -12,7 +12,7 @@ import pyarrow.compute
 from numpy.typing import NDArray
 
 from snhkit.errors import InputError
-from snhkit.untrusted import refuse_nested
+from snhkit.untrusted import refuse_nested, unpacked
 
 if TYPE_CHECKING:
     from pyproj import Transformer
@@ -43,8 +43,7 @@ class Geometry:
 
 def floats_of(source: str, column: pa.Array) -> NDArray[np.float64]:
     """Return the numbers of a column, shape (n,); nan where a number is missing."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = unpacked(column)
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         try:
@@ -75,8 +74,7 @@ def points_of(source: str, column: pa.Array, crs: str | None) -> "Axes":
 
     WKT such as "POINT (-122.43 37.76)" and WKB, also in hexadecimal, have x first.
     """
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = unpacked(column)
     if "binary" in str(column.type):
         return degrees_of(source, column, Geometry("", "WKB", crs or ""))
     if not ("string" in str(column.type) or pa.types.is_null(column.type)):
@@ -150,8 +148,7 @@ def degrees_of(source: str, column: pa.Array, geometry: Geometry, first: int = 0
     """Return the positions of a column of points; ``first`` is the number of the first row."""
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = unpacked(column)
     if geometry.encoding == "point":
         x, y = _from_struct(source, column)
     else:

@@ -12,6 +12,7 @@ import pyarrow.compute
 from numpy.typing import NDArray
 
 from snhkit.errors import InputError
+from snhkit.untrusted import unpacked
 
 __all__ = ["NO_TIME", "instant", "local_seconds", "times_of", "zone"]
 
@@ -66,8 +67,7 @@ def times_of(
 
     ``NO_TIME`` stands for those that are missing or cannot be read; ``tz`` is the zone of others.
     """
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = unpacked(column)
     kind = column.type
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         aware = getattr(kind, "tz", None)

@@ -8,7 +8,6 @@ import math
 import os
 import sqlite3
 import time
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from jinja2 import Template
 
 from snhkit.errors import InputError
 from snhkit.geometry import Region
-from snhkit.untrusted import parsing
+from snhkit.untrusted import immutable, parsing
 
 __all__ = ["LocalTiles", "is_local"]
 
@@ -65,8 +64,7 @@ def _read(file: Path, region: Region) -> tuple[dict[str, str], str]:
     """Return tiles as data URLs by "zoom/x/y", as deep as a page can hold, and the attribution."""
     found: dict[str, str] = {}
     size, end = 0, time.monotonic() + _SECONDS
-    # Nothing is written beside an immutable file. Its tables may be views with endless queries.
-    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?immutable=1", uri=True)) as database:
+    with immutable(file) as database:  # whose tables may be views with endless queries
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_TILE)
         database.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
         database.set_authorizer(lambda what, *_: 0 if what in _ALLOWED else sqlite3.SQLITE_DENY)

@@ -117,7 +117,7 @@ def public_html(
         example=_example(rows),
         about_intervals=f"{said} {_NO_INTERVAL if 'not known' in said else _TOO_FEW}",
         smooth=f"{_SMOOTH_M:g}",
-        least=number(max(_SEEN / release.record_epsilon, 1)),
+        least=number(max(_least(release), 1)),
         still=_still(seen, release.region, districts),
         blank=not np.isfinite(seen.counts).any(),
         facts=_facts(release),
@@ -129,13 +129,18 @@ def public_html(
     )
 
 
+def _least(release: "Release") -> float:
+    """Return the count of a square that is more than noise, in records."""
+    return _SEEN / release.record_epsilon
+
+
 def _seen(release: "Release") -> Surface:
     """Return the counts that have a colour in print; the others, which may be noise, are NaN."""
     if isinstance(release.model, PolygonModel):  # a district has little noise, and one colour
         surface, least = Surface.drawn(release), 0.0
     else:
         surface = Surface.drawn(release, min(_SMOOTH_M, release.region.side_m))
-        least = _SEEN / release.record_epsilon
+        least = _least(release)
     return Surface(surface.grid, np.where(surface.counts > least, surface.counts, np.nan))
 
 
@@ -290,7 +295,7 @@ def _drawn(made: "Release | StratifiedRelease", districts: LocalDistricts | None
         "strata": told[1:],
         "top": ColourScale.shared([surface]).top,
         "smooth": _SMOOTH_M,
-        "least": _SEEN / release.record_epsilon,
+        "least": _least(release),
         "box": [x, y, side, side],
         "outlines": shapes,
         **ground(region),

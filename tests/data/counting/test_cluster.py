@@ -1,6 +1,5 @@
 """Two workers of a Dask cluster count what this process counts, and records stay where they are."""
 
-import warnings
 from functools import partial
 
 import numpy as np
@@ -18,7 +17,7 @@ from snhkit.geometry import By, Grid, Partition, RangeQueries, Region
 from snhkit.privacy.bounding import kept_records
 from snhkit.privacy.count_source import PointSource
 
-distributed = pytest.importorskip("distributed")
+pytest.importorskip("distributed")
 
 CITY = Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
 KEY = np.array([3, 4], np.uint64)
@@ -45,19 +44,6 @@ def path(tmp_path_factory):
     for at in range(8):
         frame[at * 5_000 : (at + 1) * 5_000].to_parquet(folder / f"{at}.parquet")
     return folder
-
-
-@pytest.fixture(scope="module")
-def client():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with (
-            distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
-            yield client
 
 
 def scan(path, client, report=lambda told: None, **rules):
