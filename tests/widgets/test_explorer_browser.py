@@ -177,12 +177,13 @@ def agrees(page: Page, ask, name: str = "first") -> dict:
 
 
 @pytest.fixture
-def two(lab) -> str:
-    """Name of the notebook of two explorers."""
+def two(lab, request) -> str:
+    """Name of the notebook of two explorers: the test's own, so that its kernel is the newest."""
+    name = f"{request.node.name}.ipynb"
     cells = [nbformat.v4.new_code_cell(code.strip()) for code in (OPEN, OTHER)]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), lab.folder / "two.ipynb")
-    return "two.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), lab.folder / name)
+    return name
 
 
 @pytest.fixture
@@ -309,14 +310,14 @@ def test_the_story_of_a_user(notebook, ask):
     assert page.explorer.evaluate("(e) => e.scrollWidth - e.clientWidth") <= 0
 
 
-def test_a_reloaded_page_goes_on_and_a_restarted_kernel_says_so(lab, notebook, ask):
+def test_a_reloaded_page_goes_on_and_a_restarted_kernel_says_so(lab, two, notebook, ask):
     other = Page(notebook, 1)
     other.explorer.scroll_into_view_if_needed()
     ask('other.build(); other.map.boxes = [[46.87, -96.80, 46.88, -96.78]]; print("null")')
     other.wait_rows(1)
     notebook.evaluate("jupyterapp.commands.execute('docmanager:save')")
     notebook.wait_for_function("() => !jupyterapp.shell.currentWidget.context.model.dirty")
-    notebook.goto(lab.url("two.ipynb"), timeout=90_000)
+    notebook.goto(lab.url(two), timeout=90_000)
     other = Page(notebook, 1)
     other.wait_rows(1)
     agrees(other, ask, "other")
