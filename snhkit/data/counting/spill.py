@@ -98,7 +98,9 @@ class Spiller(Counter):
                 "each record; give time=..., the name of the column of times."
             )
         nth = windows(time // DAY_S, self._to.window_days)
-        return mixed(group ^ mixed(nth.view(np.uint64)))
+        # A person's number is ``mixed`` of a whole id: without the outer hash of it, the person 7
+        # in window 9 and the person 9 in window 7 would be one.
+        return mixed(mixed(group) + mixed(nth.view(np.uint64)))
 
     def _append(self, bucket: NDArray[np.integer], rows: NDArray, suffix: str) -> None:
         """Write n rows; the bucket of each is below ``Spill.buckets``."""

@@ -62,5 +62,15 @@ def test_windows_need_times(frame, tmp_path):
         scan(tmp_path / "a.csv").bounded(CHOOSE, window_days=1)
 
 
+def test_people_whose_ids_are_numbers_of_days_stay_apart(tmp_path):
+    """If two people on two days were one, a person would change what is kept of another."""
+    person, day = (axis.ravel() for axis in np.meshgrid(np.arange(20_710, 20_750), np.arange(40)))
+    time = (20_720 - 3 + day) * 86_400 + 43_200
+    rows = pd.DataFrame({"lat": 37.7637, "lon": -122.4337, "user": person, "time": time})
+    rules = rules_of(user="user", time="time", people="needed")
+    scan = Scan(open_source(rows, rules), CITY, lambda _: None)
+    np.testing.assert_array_equal(scan.of_people(window_days=1), np.ones(1_600))
+
+
 def test_the_number_of_files_suits_the_size():
     assert [bucket_count(size) for size in (9, 2**29, 2**30, 2**60)] == [16, 16, 32, 1024]
