@@ -130,7 +130,8 @@ def story(city, out, anew, force) -> None:
     if out.is_file() and not force:
         raise click.UsageError(f"{str(out)!r} exists; --force replaces it.")
     from snhkit.data import city as find_city
-    from snhkit.viz.reports.story import SHIPPED, make_story, shipped_story, story_html
+    from snhkit.viz.reports.story import SHIPPED, shipped_story, story_html
+    from snhkit.viz.reports.story_data import make_story
 
     key = find_city(city).key
     data = shipped_story() if key == SHIPPED and not anew else make_story(key)

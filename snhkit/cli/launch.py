@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -79,7 +80,12 @@ def explore_in_voila(
     """
     _require("voila")
     _add_to_path(_HERE / "_jupyter")  # templates that load nothing from the network
+    # Voila's import would compile a grammar of addresses for 3 s, and nothing here uses it.
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type] - stops its import
+    from traitlets.config import Config
+
     from snhkit.cli.voila_app import ExplorerApp
+    from snhkit.viz.reports.story import shipped_story, story_html
 
     _remove_left_behind()
     with tempfile.TemporaryDirectory(prefix=f"{_FOLDER}{os.getpid()}-") as folder:
@@ -94,7 +100,9 @@ def explore_in_voila(
         if visitors:
             words += _LEAVERS
             os.environ.update(_LEAN | os.environ)
-        ExplorerApp.launch_instance(words if browser else [*words, "--no-browser"])
+        story = {} if file else {"story": story_html(shipped_story())}
+        told = Config({"VoilaConfiguration": {"resources": story}})
+        ExplorerApp.launch_instance(words if browser else [*words, "--no-browser"], config=told)
 
 
 def _remove_left_behind() -> None:

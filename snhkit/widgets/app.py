@@ -204,6 +204,8 @@ _CITY, _N = "san_francisco", 100_000
 class App(Explorer):
     """An explorer that fills the browser window and saves its state in the browser."""
 
+    _framed = False  # the page shows the story before the kernel has started
+
     def __init__(self, *given: Any, **named: Any) -> None:
         self._files: dict[str, OwnFile] = {}
         self._saved = SavedState(self._restore)

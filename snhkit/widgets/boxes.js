@@ -81,10 +81,14 @@ function snhkitBoxes(map, drawn, style, { changed, picked, hovered }) {
     drawn.addLayer(Object.assign(layer, { snhkitBox: given }));
     return layer;
   };
+  const made = (bounds) => {
+    const layer = add(bounds);
+    changed();  // first, since its answers take longer than the pick
+    pick(layer);
+  };
   const create = () => {
     const centre = map.project(map.getCenter());
-    pick(add(degrees(L.bounds(centre.subtract([24, 24]), centre.add([24, 24])))));
-    changed();
+    made(degrees(L.bounds(centre.subtract([24, 24]), centre.add([24, 24]))));
   };
   const remove = () => {
     drawn.removeLayer(box);
@@ -115,8 +119,7 @@ function snhkitBoxes(map, drawn, style, { changed, picked, hovered }) {
   // The timeout lets the click that ends the drawing pass first.
   map.on("draw:created", ({ layer }) => setTimeout(() => {
     drawn.removeLayer(layer);
-    pick(add(layer.getBounds()));
-    changed();
+    made(layer.getBounds());
   }));
   map.on("zoomend", frame);
   return {

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from snhkit.dataset import PrivateDataset
+from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.errors import InputError, SnhkitError
 from snhkit.geometry import RangeQueries, Region
 from snhkit.release import Release
@@ -45,6 +46,8 @@ class Explorer(w.VBox):
     ``map.boxes`` is the list of the boxes on the map, in degrees. ``session_of`` returns the
     session of a city and a number of records; with ``tells``, the story of epsilon is shown first.
     """
+
+    _framed = True  # the story is in a frame of this widget
 
     def __init__(
         self,
@@ -105,7 +108,8 @@ class Explorer(w.VBox):
             drawers=self._drawers,
         )
         style = w.HTML(f"<style>{_CSS}</style>", layout={"display": "none"})
-        self._story = StoryPanel(self.play) if controls.city.value == SHIPPED and tells else None
+        tells = tells and controls.city.value == SHIPPED
+        self._story = StoryPanel(self.play, framed=self._framed) if tells else None
         if self._story is not None:
             self._body.layout.display = "none"
         super().__init__([style, *([self._story] if self._story else []), self._body])
@@ -379,9 +383,12 @@ class Explorer(w.VBox):
             if self._teaching:
                 truth = np.zeros(0, int) if boxes is None else self._session.truth(boxes)
             found = {} if boxes is None else self._session.estimates(boxes)
-            self._answers = {name: one.frame() for name, one in found.items()}
             days = {} if boxes is None else self._session.days(boxes, found, truth=self._teaching)
-            self.map.cards = cards(boxes, self._answers, self.dataset.unit, truth, days)
+            told = {
+                name: np.c_[one.count, one.bounds(DEFAULT_LEVEL)] for name, one in found.items()
+            }
+            self.map.cards = cards(boxes, told, self.dataset.unit, truth, days)
+            self._answers = {name: one.frame() for name, one in found.items()}  # slower than cards
 
     def _draw(self, _: object = None) -> None:
         if not self._drawers.buttons["Figures"].value:  # nobody sees them

@@ -92,9 +92,12 @@ class Drawers(w.VBox):
 
 
 class StoryPanel(w.VBox):
-    """The story of epsilon in a sandboxed frame, and a button that calls ``left``."""
+    """A button that calls ``left``, above the story of epsilon in a sandboxed frame.
 
-    def __init__(self, left: Callable[[], object]) -> None:
+    With ``framed=False`` the page around the panel has the frame, as the app's page does.
+    """
+
+    def __init__(self, left: Callable[[], object], *, framed: bool) -> None:
         self.play = w.Button(
             description="Play with a budget →",
             button_style="primary",
@@ -102,10 +105,11 @@ class StoryPanel(w.VBox):
             layout={"width": "auto"},
         )
         self.play.on_click(lambda _: left())
-        page = html.escape(story_html(shipped_story()))
-        frame = w.HTML(
-            f'<iframe title="What epsilon does" sandbox="allow-scripts" srcdoc="{page}"></iframe>'
-        )
-        frame.add_class("snhkit-story-frame")
-        super().__init__([self.play, frame])
+        super().__init__([self.play, *([_story()] if framed else [])])
         self.add_class("snhkit-story")
+
+
+def _story() -> w.HTML:
+    page = html.escape(story_html(shipped_story()))
+    frame = f'<iframe title="What epsilon does" sandbox="allow-scripts" srcdoc="{page}"></iframe>'
+    return w.HTML(frame).add_class("snhkit-story-frame")

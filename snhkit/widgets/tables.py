@@ -45,26 +45,26 @@ def answers_table(
 
 def cards(
     boxes: RangeQueries | None,
-    columns: Mapping[str, pd.DataFrame],
+    columns: Mapping[str, NDArray],
     unit: PrivacyUnit,
     truth: NDArray | None = None,
     days: Mapping[str, Day] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the card of each box, which the map shows at the box, as JSON values.
+    """Return the card of each of q boxes, which the map shows at the box, as JSON values.
 
-    A row has a release's name, count and interval as texts, its colour, and the places of count and
-    interval on the common scale, from 0 to 1; ``true`` is the place of the true count. ``days`` are
-    the counts in strata by the names of releases; a card has a line of each of them.
+    ``columns`` are counts and their ends, shape (q, 3), by the names of releases. A row has a
+    release's name, count and interval as texts, its colour, and the places of count and interval on
+    the common scale, from 0 to 1; ``true`` is the place of the true count. ``days`` are the counts
+    in strata by the names of releases; a card has a line of each of them.
     """
     if boxes is None or not columns:
         return []
     styles, made = method_styles(columns), []
-    each = {name: frame[["count", "low", "high"]].to_numpy() for name, frame in columns.items()}
     for k in range(len(boxes)):
         true = 0.0 if truth is None else float(truth[k])
-        top = max(true, 1.0, *(float(np.nanmax(numbers[k])) for numbers in each.values()))
+        top = max(true, 1.0, *(float(np.nanmax(numbers[k])) for numbers in columns.values()))
         rows = []
-        for name, numbers in each.items():
+        for name, numbers in columns.items():
             count, low, high = numbers[k]
             known = bool(np.isfinite(low))
             ends = (low, high) if known else (count, count)

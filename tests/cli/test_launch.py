@@ -76,8 +76,10 @@ def test_root_as_in_a_container_is_allowed(tmp_path, lab, monkeypatch, uid, allo
 def test_the_app_is_one_notebook_that_leaves_nothing_behind(monkeypatch):
     seen = {}
 
-    def launched(kind, words):
-        seen.update(words=words, notebook=nbformat.read(words[0], as_version=4), path=words[0])
+    def launched(kind, words, config):
+        seen.update(
+            config, words=words, notebook=nbformat.read(words[0], as_version=4), path=words[0]
+        )
         app = SimpleNamespace(root_dir=Path(words[0]).parent, display_url="http://here/?token=abc")
         kind.launch_browser(app)
 
@@ -89,6 +91,7 @@ def test_the_app_is_one_notebook_that_leaves_nothing_behind(monkeypatch):
     )
     explore_in_voila(browser=True)
     nbformat.validate(seen["notebook"])
+    assert "What does epsilon do" in seen["VoilaConfiguration"]["resources"]["story"]
     assert "explore_app()" in seen["notebook"].cells[0].source
     assert {"--token", "--Voila.ip=127.0.0.1"} < set(seen["words"])
     assert "--VoilaConfiguration.allow_template_override=NO" in seen["words"]
@@ -104,7 +107,7 @@ def test_the_app_is_one_notebook_that_leaves_nothing_behind(monkeypatch):
 def test_a_class_opens_no_files_and_its_kernels_end_and_are_lean(monkeypatch):
     seen = {}
 
-    def launched(kind, words):
+    def launched(kind, words, config):
         code = nbformat.read(words[0], as_version=4).cells[0].source
         seen.update(words=words, code=code, arenas=os.environ.get("MALLOC_ARENA_MAX"))
 
@@ -119,7 +122,7 @@ def test_a_class_opens_no_files_and_its_kernels_end_and_are_lean(monkeypatch):
 
 def test_the_folder_of_a_killed_app_is_removed_at_the_next_start(monkeypatch, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("voila.app.Voila.launch_instance", classmethod(lambda kind, words: None))
+    monkeypatch.setattr("voila.app.Voila.launch_instance", classmethod(lambda *_, config: None))
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     for name in (f"app-{ended.pid}-a", f"app-{os.getpid()}-b", "app-x-c", "other"):

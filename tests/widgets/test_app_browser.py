@@ -155,8 +155,11 @@ class Visit:
         self.attach()
 
     def attach(self) -> None:
+        story = self.window.locator(".snhkit-story-page")
+        story.content_frame.locator("html[data-ready]").wait_for()
         self.explorer.get_by_role("button", name="Play with a budget").click(timeout=90_000)
         self.explorer.locator(".snhkit-body").wait_for()
+        story.wait_for(state="hidden")
         self.hold()
 
     def hold(self) -> None:

@@ -15,6 +15,8 @@ UG = pd.DataFrame({"count": [1234.56, -0.04], "low": [1_220.04, 0], "high": [1_2
 UG.attrs["intervals"] = "It contains the true count in about 90 % of cases."
 SNH = pd.DataFrame({"count": [5, 6.5], "low": np.nan, "high": np.nan})
 SNH.attrs["intervals"] = "The interval of SNH is not known: <why>."
+NUMBERS = {"UG": UG.to_numpy(), "SNH": SNH.to_numpy()}
+ONE = {"UG": NUMBERS["UG"]}
 
 
 UNIT = PrivacyUnit("record")
@@ -53,7 +55,7 @@ def test_a_card_draws_the_day_of_its_box_on_one_scale():
     told = np.array([[[2.0, 1, 4]], [[8.0, 5, 10]], [[4.0, np.nan, np.nan]]])
     day = Day(["06", "07", "08"], told, np.array([[3], [5], [0]]))
     one = RangeQueries(CITY, [0], [0], [500], [500])
-    (card,) = cards(one, {"UG": UG[:1]}, unit=UNIT, days={"UG": day})
+    (card,) = cards(one, ONE, unit=UNIT, days={"UG": day})
     (line,) = card["lines"]
     assert line["said"] == "most in 07: 8"
     assert line["ends"] == ["06", "08"]
@@ -111,12 +113,12 @@ def test_a_bound_on_a_persons_records_is_said_beside_the_counts():
         assert "records, at most 5 of one person" in table
         assert "how many were left out was not measured" in table
     assert "at most" not in answers_table(BOXES, {"UG": UG}, unit=UNIT)
-    assert cards(BOXES, {"UG": UG}, unit)[0]["counted"] == "records, at most 5 of one person"
-    assert "counted" not in cards(BOXES, {"UG": UG}, UNIT)[0]
+    assert cards(BOXES, ONE, unit)[0]["counted"] == "records, at most 5 of one person"
+    assert "counted" not in cards(BOXES, ONE, UNIT)[0]
 
 
 def test_a_card_has_all_counts_of_its_box_on_one_scale():
-    first, second = cards(BOXES, {"UG": UG, "SNH": SNH}, UNIT, TRUE)
+    first, second = cards(BOXES, NUMBERS, UNIT, TRUE)
     assert (first["number"], first["size"], first["truth"]) == ("Box 1", "1,000 × 2,500 m", "1,240")
     name, count, interval, _, at, low, high = first["rows"][0]
     assert (name, count, interval) == ("UG", "1,230", "1,220 to 1,250")
@@ -125,5 +127,5 @@ def test_a_card_has_all_counts_of_its_box_on_one_scale():
     assert first["true"] == pytest.approx(1240 / top, abs=1e-4)
     assert second["rows"][0][1:3] == ["0", "0 to 4"]
     assert first["rows"][1][2] == ""  # an interval that is not known
-    assert "truth" not in cards(BOXES, {"UG": UG}, UNIT)[0]
-    assert cards(None, {"UG": UG}, UNIT) == cards(BOXES, {}, UNIT) == []
+    assert "truth" not in cards(BOXES, ONE, UNIT)[0]
+    assert cards(None, ONE, UNIT) == cards(BOXES, {}, UNIT) == []

@@ -1,11 +1,7 @@
 """The counts of a release as whole numbers in a page, where a script answers boxes from them."""
 
-import base64
 import json
-import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +12,8 @@ from snhkit.geometry import Grid, Partition, Region
 from snhkit.models import GridModel, Model, PackedGridModel, PartitionModel
 from snhkit.viz.maps.land import land
 
-__all__ = ["Counts", "ground", "packed", "script", "unpacked"]
+__all__ = ["Counts", "ground"]
 
-_HERE = Path(__file__).parent
 _STEPS = 65_536  # the edges of rectangles are stored as multiples of side / 65,536, if they are
 
 
@@ -75,43 +70,6 @@ class Counts:
         return fields, arrays | {f"{name}.edges": edges}
 
 
-def packed(header: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> bytes:
-    """Return JSON values and arrays as compressed bytes, which ``counts.js`` reads."""
-    places, parts, at = {}, [], 0
-    for name, array in arrays.items():
-        small = _small(np.ascontiguousarray(array))
-        data = small.tobytes()
-        places[name] = [small.dtype.name, at, small.size]
-        parts.append(data)
-        at += len(data)
-    text = json.dumps({**header, "arrays": places}, separators=(",", ":")).encode()
-    return zlib.compress(len(text).to_bytes(4, "little") + text + b"".join(parts), 9)
-
-
-def unpacked(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray]]:
-    """Return the header and the arrays that ``packed`` has written; for files of this package."""
-    content = zlib.decompress(data)
-    end = 4 + int.from_bytes(content[:4], "little")
-    header = json.loads(content[4:end])
-    arrays = {
-        name: np.frombuffer(content, np.dtype(kind).newbyteorder("<"), size, end + at)
-        for name, (kind, at, size) in header.pop("arrays").items()
-    }
-    return header, arrays
-
-
-def _small(array: NDArray) -> NDArray:
-    whole = np.issubdtype(array.dtype, np.integer) or bool((array == np.rint(array)).all())
-    if not whole:
-        return array.astype("<f8")
-    low, high = int(array.min(initial=0)), int(array.max(initial=0))
-    for kind in ("i1", "u1", "<i2", "<u2", "<i4", "<u4"):
-        limits = np.iinfo(kind)
-        if limits.min <= low and high <= limits.max:
-            return array.astype(kind)
-    return array.astype("<f8")
-
-
 def ground(region: Region) -> dict[str, Any]:
     """Return coasts, rings of flat lists x, y, ..., and [x, y, name] of places, in whole metres."""
     found, side = land(region), region.side_m
@@ -140,16 +98,3 @@ def ground(region: Region) -> dict[str, Any]:
 
 def _rings(polygon: shapely.Polygon) -> list[Any]:
     return [polygon.exterior, *polygon.interiors]
-
-
-def script(data: bytes, *parts: str) -> dict[str, str]:
-    """Return compressed bytes as base64, and the scripts and styles of this folder, joined."""
-    text = {
-        kind: "\n".join(
-            (_HERE / f"{part}.{kind}").read_text(encoding="utf-8")
-            for part in parts
-            if (_HERE / f"{part}.{kind}").exists()
-        )
-        for kind in ("js", "css")
-    }
-    return {"data": base64.b64encode(data).decode("ascii")} | text

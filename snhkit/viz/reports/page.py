@@ -4,11 +4,8 @@ import base64
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
@@ -16,6 +13,7 @@ from snhkit.geometry import RangeQueries
 from snhkit.markup import html_table
 from snhkit.viz.figures.plots import surface_figure
 from snhkit.viz.maps.maps import compare_map, embeds_everything, to_html
+from snhkit.viz.reports.rendering import environment
 
 if TYPE_CHECKING:
     from snhkit.release import Release
@@ -26,7 +24,6 @@ __all__ = [
     "paragraph",
     "picture",
     "program",
-    "rendered",
     "section",
     "table",
     "titled",
@@ -36,18 +33,11 @@ __all__ = [
 
 def page(title: str, about: str, notes: Iterable[str], parts: Iterable[Markup]) -> str:
     """Return an HTML page that needs no other files; ``notes`` are warnings above the heading."""
-    template = _environment().get_template("page.html.j2")
+    template = environment().get_template("page.html.j2")
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return template.render(
         title=title, about=about, notes=notes, parts=parts, version=version("snhkit"), made=made
     )
-
-
-def rendered(template: str, **values: Any) -> str:
-    """Return a page made from a template; styles, scripts and data are those of this package."""
-    ours = {name: Markup(values[name]) for name in ("css", "js", "data") if name in values}  # noqa: S704
-    made = _environment().get_template(template)
-    return made.render(**(values | ours), version=version("snhkit"))
 
 
 def section(heading: str, *contents: Markup) -> Markup:
@@ -106,19 +96,7 @@ def picture(figure: Figure, caption: str) -> Markup:
     return _part("picture", base64.b64encode(buffer.getvalue()).decode("ascii"), caption)
 
 
-@cache
-def _environment() -> Environment:
-    """Return the Jinja templates, which escape every value that is not ``Markup``."""
-    return Environment(
-        loader=PackageLoader("snhkit.viz.reports"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
 def _part(name: str, *values: Any) -> Markup:
     """Return the HTML that the template macro called ``name`` makes from values."""
-    module = _environment().get_template("parts.html.j2").module
+    module = environment().get_template("parts.html.j2").module
     return Markup(getattr(module, name)(*values))  # noqa: S704 - the macro has escaped the values

@@ -29,8 +29,9 @@ from snhkit.release.strata import StratifiedRelease
 from snhkit.viz.figures.plots import surface_figure
 from snhkit.viz.maps.districts import answers, density
 from snhkit.viz.maps.surface import ColourScale, Surface, pictures
-from snhkit.viz.reports.counts import Counts, ground, packed, script
-from snhkit.viz.reports.page import picture, rendered
+from snhkit.viz.reports.counts import Counts, ground
+from snhkit.viz.reports.page import picture
+from snhkit.viz.reports.rendering import packed, rendered, script
 
 if TYPE_CHECKING:
     from snhkit.release import Release

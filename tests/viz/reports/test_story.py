@@ -9,8 +9,9 @@ import pytest
 
 from snhkit.data import synthetic_points
 from snhkit.geometry import Points, RangeQueries, exact_counts
-from snhkit.viz.reports import story
-from snhkit.viz.reports.counts import Counts, packed, unpacked
+from snhkit.viz.reports import story, story_data
+from snhkit.viz.reports.counts import Counts
+from snhkit.viz.reports.rendering import packed, unpacked
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
@@ -47,13 +48,13 @@ def test_rounded_counts_lose_nothing_along_a_row():
 
 def test_the_shipped_story_is_what_its_command_makes_from_its_seeds():
     data = story.shipped_story()
-    header, layers = story.layers_of(data)
-    here = story._City.called(story.SHIPPED, header["n"])
+    header, layers = story_data.layers_of(data)
+    here = story_data._City.called(story.SHIPPED, header["n"])
     for at, key in ((4, "ug"), (8 + 2, "privtree")):  # the quick methods
-        epsilon = story.STOPS[at % len(story.STOPS)]
-        made = story._layer(here, key, epsilon, seed=at)
+        epsilon = story_data.STOPS[at % len(story_data.STOPS)]
+        made = story_data._layer(here, key, epsilon, seed=at)
         np.testing.assert_array_equal(made.values, layers[at].values.astype(int))
-        told = story._measured(here, layers[at])
+        told = story_data._measured(here, layers[at])
         assert told["errors"] == pytest.approx(header["layers"][at]["errors"], rel=1e-3)
         assert told["found"] == header["layers"][at]["found"]
     assert len(story.story_html(data)) <= 3_000_000
@@ -61,7 +62,7 @@ def test_the_shipped_story_is_what_its_command_makes_from_its_seeds():
 
 def test_the_best_of_the_story_is_the_best_by_python():
     """The page says which method errs least at an epsilon, from errors that it holds."""
-    header, _ = story.layers_of(story.shipped_story())
+    header, _ = story_data.layers_of(story.shipped_story())
     errors = np.array([layer["errors"][0] for layer in header["layers"]]).reshape(4, -1)
     assert (np.diff(errors[0]) < 0.02).all()  # UG: a larger epsilon does not err more
     assert errors[0].min() > errors[3, 2:].max()  # the denoised grid from 0.05 on beats all of UG
@@ -88,7 +89,7 @@ def test_a_reader_sees_the_numbers_of_python(chromium, page, size, theme):
     window.goto(page.as_uri())
     window.wait_for_selector("html[data-ready]")
     assert window.evaluate("document.documentElement.scrollWidth") <= size[0]
-    header, layers = story.layers_of(story.shipped_story())
+    header, layers = story_data.layers_of(story.shipped_story())
     records = synthetic_points(story.SHIPPED, header["n"])
     records = Points(records.region, np.floor(records.xy))
     boxes = np.random.default_rng(1).integers([0, 0, 10, 10], [12_000, 12_000, 900, 900], (12, 4))
@@ -101,7 +102,7 @@ def test_a_reader_sees_the_numbers_of_python(chromium, page, size, theme):
         shown = np.array(window.evaluate("(b) => b.map(snhkitStoryOpen.answer)", boxes.tolist()))
         np.testing.assert_array_equal(shown[:, 0], exact_counts(records, queries))
         for k in range(4):
-            model = layers[k * len(story.STOPS) + stop].model(records.region)
+            model = layers[k * len(story_data.STOPS) + stop].model(records.region)
             np.testing.assert_allclose(shown[:, 1 + k], model.answer(queries), rtol=0, atol=1e-6)
     canvas = window.locator("#release").bounding_box()
     x, y = canvas["x"] + 0.3 * canvas["width"], canvas["y"] + 0.7 * canvas["height"]
@@ -120,7 +121,7 @@ def test_a_reader_sees_the_numbers_of_python(chromium, page, size, theme):
     assert json.loads(card.get_attribute("data-box"))[0] == box[0] + 10
     window.locator("#methods").get_by_text("Denoised grid").click()
     said = window.locator("#said").inner_text().replace("\xa0", " ")
-    error = header["layers"][3 * len(story.STOPS) + 6]["errors"][0]
+    error = header["layers"][3 * len(story_data.STOPS) + 6]["errors"][0]
     assert re.search(rf"Denoised grid loses \d+ .* off by {float(f'{100 * error:.2g}'):g} %", said)
     window.get_by_role("button", name="Compare all methods").click()
     assert window.locator("#errors tbody tr").count() == 4
