@@ -26,8 +26,15 @@ import snhkit as snh
 from snhkit.experiment import Place, sweep
 from snhkit.methods import METHODS
 from snhkit.metrics import SIZE_BANDS_M
-from snhkit.planning.crowding import crowding, sparsity
-from snhkit.planning.table import BASELINE, PLANNED, plan_table, regressors, shares
+from snhkit.planning.table import (
+    BASELINE,
+    PLANNED,
+    crowding,
+    plan_table,
+    regressors,
+    shares,
+    sparsity,
+)
 
 SOURCES = CALIBRATION | HELD_OUT | OTHERS
 SYNTHETIC = {"Milwaukee": 100_000, "San Francisco": 100_000, "Tulsa": 50_000, "Boston": 20_000}

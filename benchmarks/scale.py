@@ -109,7 +109,7 @@ def opened(path: str, unit: str, workers: int = 0) -> Any:
     from snhkit.data.counting.passes import Cluster
     from snhkit.data.sources.columns import rules_of
     from snhkit.data.sources.opening import open_source
-    from snhkit.privacy.bounding import kept_records
+    from snhkit.privacy.unit import kept_records
 
     rules = rules_of(user="user", time="time", people="needed") if unit != "record" else rules_of()
     source, client, cluster = open_source(path, rules), None, None
@@ -135,7 +135,7 @@ def kept_in_memory(path: str, unit: str) -> Any:
     """Count the kept records in a grid as ``opened`` does, but with all records in memory."""
     import pandas as pd
 
-    from snhkit.privacy.bounding import kept_records
+    from snhkit.privacy.unit import kept_records
 
     frame = pd.read_parquet(path).dropna(subset=["lat"])
     xy = CITY.to_xy(frame.lat.to_numpy(), frame.lon.to_numpy())

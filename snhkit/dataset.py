@@ -38,12 +38,12 @@ from snhkit.privacy import (
     rho_of,
     written,
 )
-from snhkit.privacy.bounding import kept_records
 from snhkit.privacy.budget import exact_delta
 from snhkit.privacy.count_source import CountSource
 from snhkit.privacy.open_ledger import NO_BUDGET, held, open_ledger
 from snhkit.privacy.overlap import shares_records
 from snhkit.privacy.quantile import buy, first_unit
+from snhkit.privacy.unit import kept_records
 from snhkit.progress import steps
 from snhkit.release import Release
 from snhkit.release.strata import StratifiedRelease, pooled

@@ -49,13 +49,8 @@ def only_layer(path: Path, driver: str) -> tuple[str, dict[str, Any]]:
     """Return the name by which pyogrio reads a file, and pyogrio's description of its only layer.
 
     GDAL guesses the format from the content, and some formats name other files or addresses to be
-    read instead, so the content is checked before GDAL is called.
-    ``driver`` is "GeoJSON" or "GPKG", the format that the file must have.
-
-    Raises
-    ------
-    InputError
-        If the file has another format, is damaged, is too large, or has not exactly one layer.
+    read instead, so the content is checked before GDAL is called: it must be ``driver``, "GeoJSON"
+    or "GPKG", and neither damaged nor too large.
     """
     import pyogrio
 
@@ -216,19 +211,7 @@ def refuse_swallowed_rows(
 
     A quoted field may contain line ends. A stray quotation mark at the start of a field therefore
     hides all rows up to the next mark. ``is_row`` returns whether the fields of one line look like
-    a whole row.
-
-    Raises
-    ------
-    InputError
-        If there is such a field; the message names the line on which the field begins.
-
-    Examples
-    --------
-    >>> text = 'note,lat,lon\\n"a,48.8,2.3\\nb,48.8,2.4\\n"c,48.9,2.3\\n'
-    >>> refuse_swallowed_rows("a.csv", text.splitlines(), ",", lambda fields: len(fields) == 3)
-    Traceback (most recent call last):
-    snhkit.errors.InputError: a.csv: line 2: a quotation mark opens a field that is closed only ...
+    a whole row. The message names the line on which the field begins.
     """
     inside, begun, rows = False, 0, 0
     number = 0

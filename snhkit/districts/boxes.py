@@ -76,24 +76,9 @@ def read_boxes(path: str | os.PathLike[str]) -> "pd.DataFrame | gpd.GeoDataFrame
 def estimates_text(frame: "pd.DataFrame | gpd.GeoDataFrame", suffix: str) -> str:
     """Return a frame of estimates as the text of a file; unknown values are empty, or null.
 
-    Parameters
-    ----------
-    frame : DataFrame or GeoDataFrame
-        A result of ``Release.estimate``. Its estimates are rounded; other columns are kept.
-    suffix : str
-        ".csv", ".geojson" or ".json", which is GeoJSON. In CSV, rectangles are given by their sides
-        in degrees, and other shapes are left out.
-
-    Returns
-    -------
-    str
-        The content of the file, with a newline at its end.
-
-    Examples
-    --------
-    >>> print(estimates_text(pd.DataFrame({"south": [37.5], "count": [12.34567]}), ".csv"), end="")
-    south,count
-    37.5,12.346
+    The frame is a result of ``Release.estimate``. Its estimates are rounded; other columns are
+    kept. In ".csv", rectangles are given by their sides in degrees, and other shapes are left out;
+    ".geojson" and ".json" are GeoJSON.
     """
     import geopandas as gpd
     import shapely

@@ -64,21 +64,11 @@ class Districts:
 
     @classmethod
     def of(cls, given: DistrictsLike, label: Hashable | None = None) -> "Districts":
-        """Return the polygons of a frame or of a file.
+        """Return the polygons of a GeoDataFrame, a GeoSeries, a file or Districts, in any CRS.
 
-        Parameters
-        ----------
-        given : GeoDataFrame, GeoSeries, path or Districts
-            Polygons in any CRS. In a geometry collection, which ``make_valid`` may return, only the
-            polygons count.
-        label : hashable, optional
-            The column that holds the labels; by default, the index holds them.
-
-        Raises
-        ------
-        InputError
-            If there is no geometry, no CRS or no column ``label``, or a shape is not a valid
-            polygon. The message states the first such shape and a remedy.
+        ``label`` is the column that holds the labels; by default, the index holds them. Of a
+        geometry collection, which ``make_valid`` may return, only the polygons count. InputError
+        names the first shape that is not a valid polygon, and a remedy.
         """
         import geopandas as gpd
 
@@ -135,34 +125,21 @@ class Districts:
             )
 
     def inside(self, region: Region) -> "LocalDistricts":
-        """Return the polygons in metres in a region.
+        """Return the polygons in metres in a region; raise InputError if none reaches it.
 
-        Raises
-        ------
-        InputError
-            If an edge spans more than 180 degrees of longitude, or no polygon reaches the region
-            because latitude and longitude are swapped or the coordinates are not in the CRS.
+        The message says whether latitude and longitude seem to be swapped. InputError is also
+        raised if an edge spans more than 180 degrees of longitude.
         """
         return _inside(self, region)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LocalDistricts:
-    """Districts in metres from the lower-left corner of a region, without parts far outside it.
+    """q districts in metres from a region's lower-left corner, without parts far outside it."""
 
-    Parameters
-    ----------
-    districts : Districts
-        The q districts as they were declared.
-    region : Region
-        The region.
-    shapes : ndarray of shapely geometries, shape (q,)
-        The polygons in metres. Parts far outside the region are left out.
-    """
-
-    districts: Districts
+    districts: Districts  # as they were declared
     region: Region
-    shapes: NDArray[Any]
+    shapes: NDArray[Any]  # polygons in metres, shape (q,)
 
     @cached_property
     def clipped(self) -> NDArray[Any]:
@@ -201,31 +178,9 @@ class LocalDistricts:
     ) -> tuple[NDArray[np.int64], RangeQueries, NDArray[np.float64]]:
         """Return boxes that cover the polygons, and the share of each box inside its polygon.
 
-        A box consists of one or more whole cells, of which equal shares lie in the polygon. The
-        result for the cells that were asked last is kept.
-
-        Parameters
-        ----------
-        cells : Grid or Partition
-            The cells of a model.
-
-        Returns
-        -------
-        owner : ndarray of int, shape (p,)
-            The index of the polygon that each box belongs to, ascending.
-        boxes : RangeQueries
-            p boxes.
-        share : ndarray, shape (p,)
-            The share of each box's area that lies in its polygon, above 0 and at most 1.
-
-        Examples
-        --------
-        >>> import geopandas as gpd
-        >>> city = Region.around(lat=0, lon=0, side_m=4)
-        >>> frame = gpd.GeoSeries([shapely.box(-2, -2, 2, 1)], crs=city.crs)
-        >>> owner, boxes, share = Districts.of(frame).inside(city).cover(Grid(city, 2))
-        >>> boxes.height, share
-        (array([2., 2., 2., 2.]), array([1. , 1. , 0.5, 0.5]))
+        Each of p boxes consists of whole cells of a model, of which equal shares lie in the
+        polygon. The index of a box's polygon is first, shape (p,), ascending; its share, above 0
+        and at most 1, is last, shape (p,). The result for the cells that were asked last is kept.
         """
         kept = self.__dict__.get("_cover")
         if kept is None or not (kept[0] is cells or kept[0] == cells):

@@ -1,24 +1,79 @@
-"""Squares of several sizes, around records and anywhere, on which errors are measured."""
+"""Places and squares on which errors are measured."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from snhkit.checks import whole
 from snhkit.data.counting.exact import ExactCounts
 from snhkit.errors import InputError
 from snhkit.geometry import Asked, Grid, Points, RangeQueries, Region
 from snhkit.metrics import SIZE_BANDS_M
 from snhkit.release import Release
 
-__all__ = [
-    "TILE_M",
-    "SizeBand",
-    "adds_up",
-    "anywhere",
-    "asked",
-    "bands_in",
-]
+__all__ = ["TILE_M", "Place", "SizeBand", "adds_up", "anywhere", "asked", "bands_in", "thinned"]
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Records that are treated as private, and public points of the same region.
+
+    Parameters
+    ----------
+    records : Points
+        The records that methods count and that errors are measured against.
+    public : Points, optional
+        Public points near which queries are expected. They stand for the paper's public data D* and
+        expected queries Q_W.
+
+    Raises
+    ------
+    InputError
+        If records and public points lie in different regions.
+    """
+
+    records: Points
+    public: Points | None = None
+
+    def __post_init__(self) -> None:
+        if self.public is not None and self.public.region != self.records.region:
+            raise InputError(
+                "Place: the public points must lie in the region of the records; read both with "
+                "the same region."
+            )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Place) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the region and of all positions, which identifies the place in a file."""
+        told = hashlib.sha256(repr(self.records.region).encode())
+        for points in (self.records, self.public):
+            told.update(b"none" if points is None else points.xy.tobytes())
+        return told.hexdigest()[:16]
+
+
+def thinned(points: Points, n: int, seed: int = 0) -> Points:
+    """Return n of the given points, chosen at random without repetition by a public seed.
+
+    The points kept for a smaller n are among those kept for a larger n. InputError is raised if
+    there are fewer than n.
+    """
+    n = whole("n", n, least=1)
+    if n > len(points):
+        raise InputError(f"thinned: n = {n:,} is more than the number of points; give a smaller n.")
+    kept = np.random.default_rng([seed, 0x7417]).permutation(len(points))[:n]
+    return Points(
+        points.region, points.xy[kept], None if points.user is None else points.user[kept]
+    )
+
 
 TILE_M = 100.0
 """The approximate side, in metres, of the squares for which ``adds_up`` sums the answers."""

@@ -4,13 +4,11 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from importlib.metadata import version
-from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 from tqdm.auto import tqdm
@@ -20,14 +18,13 @@ from snhkit.checks import whole
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.experiment.compare import OWNER_ONLY
-from snhkit.experiment.evaluation import SizeBand
-from snhkit.experiment.places import Place, thinned
+from snhkit.experiment.evaluation import Place, SizeBand, thinned
 from snhkit.files import ResumeFile
 from snhkit.methods import METHODS, method
 from snhkit.metrics import SIZE_BANDS_M
 from snhkit.privacy import Epsilon, exact, written
 from snhkit.release import Release
-from snhkit.select.search import parameters, with_parameter
+from snhkit.select.search import parameters, unordered, with_parameter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -213,8 +210,9 @@ def sweep(
     digests = {name: place.digest for name, place in places.items()}
     done = ResumeFile.open(file, settings)
     missing = [cell for cell in cells if (cell.key, digests[cell.city]) not in done.rows]
-    # ``closing`` ends the worker processes even after an error or an interruption.
-    with closing(_results(missing, places, bands, queries, processes, client)) as results:
+    calls = ((cell, places[cell.city], bands, queries) for cell in missing)
+    n_jobs = whole("processes", processes, least=1)
+    with closing(unordered(_run, calls, n_jobs, client)) as results:
         for cell, rows in tqdm(results, "cells", len(missing), unit="build", leave=False):
             done.add(cell.key, digests[cell.city], rows)
     found = {cell: done.rows[cell.key, digests[cell.city]] for cell in cells}
@@ -298,60 +296,11 @@ def _uses(name: str, parameter: str) -> bool:
     return _PARTS[parameter] in parameters(METHODS[name].builder())
 
 
-_WORK: dict = {}
-"""The places, the size bands and the number of queries, for all measurements of this process."""
-
-
-def _begin(places: Mapping[str, Place], bands: list, queries: int) -> None:
-    _WORK.update(places=places, bands=bands, queries=queries)
-
-
-def _work(cell: Cell) -> list[list[float]]:
-    return measured(cell, _WORK["places"][cell.city], _WORK["bands"], _WORK["queries"])
-
-
-def _results(
-    cells: list[Cell], places: Mapping[str, Place], bands: list, queries: int, processes: int,
-    client: "Client | None",
-) -> Generator[tuple[Cell, list[list[float]]], None, None]:  # fmt: skip
-    """Yield each ``Cell`` with the result of ``measured`` as soon as the cell is measured."""
-    if client is not None:
-        yield from _from_cluster(client, cells, (dict(places), bands, queries))
-        return
-    if whole("processes", processes, least=1) == 1 or len(cells) < 2:
-        for cell in cells:
-            yield cell, measured(cell, places[cell.city], bands, queries)
-        return
-    # A process that has started JAX must not be forked, so workers are spawned.
-    pool = ProcessPoolExecutor(
-        min(processes, len(cells)), get_context("spawn"), _begin, (dict(places), bands, queries)
-    )
-    try:
-        of = {pool.submit(_work, cell): cell for cell in cells}
-        for future in as_completed(of):
-            yield of[future], future.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _from_cluster(
-    client: "Client", cells: list[Cell], shared: tuple[dict[str, Place], list, int]
-) -> Generator[tuple[Cell, list[list[float]]], None, None]:
-    """Yield each ``Cell`` with the result of ``measured`` as soon as a worker returns it."""
-    from distributed import as_completed as finished
-
-    there = client.scatter(shared, broadcast=True, hash=False)
-    of = {client.submit(_measured_there, cell, there, pure=False): cell for cell in cells}
-    try:
-        for future in finished(of):
-            yield of[future], future.result()
-    finally:
-        client.cancel(list(of))
-
-
-def _measured_there(cell: Cell, shared: tuple[dict[str, Place], list, int]) -> list[list[float]]:
-    places, bands, queries = shared
-    return measured(cell, places[cell.city], bands, queries)
+def _run(
+    cell: Cell, place: Place, bands: list[tuple[float, float]], queries: int
+) -> tuple[Cell, list[list[float]]]:
+    """Return a cell with the result of ``measured``."""
+    return cell, measured(cell, place, bands, queries)
 
 
 def _table(

@@ -146,29 +146,11 @@ def levels(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Asked:
-    """Boxes with their true counts, with which the answers of releases are compared.
-
-    Parameters
-    ----------
-    boxes : RangeQueries
-        q boxes.
-    counts : ndarray of int, shape (q,)
-        The true count of each box, which only the owner of the records may see.
-    n : int
-        The total number of records.
-
-    Examples
-    --------
-    >>> from snhkit.geometry import Region
-    >>> city = Region.around(lat=0, lon=0, side_m=100)
-    >>> records = Points(city, [[10.0, 10.0], [60.0, 60.0]])
-    >>> Asked.of(records, RangeQueries(city, [0, 50], [0, 0], [50, 50], [50, 50])).counts
-    array([1, 0])
-    """
+    """q boxes with their true counts, with which the answers of releases are compared."""
 
     boxes: RangeQueries
-    counts: NDArray[np.int64]
-    n: int
+    counts: NDArray[np.int64]  # shape (q,), for the owner of the records only
+    n: int  # records in all
 
     @classmethod
     def of(cls, truth: Points, boxes: RangeQueries) -> "Asked":

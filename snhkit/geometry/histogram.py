@@ -53,19 +53,9 @@ class Histogram:
 
     Noise in all counts of a ``Histogram`` costs epsilon only once (parallel composition). This
     holds for no other type. ``Grid.count`` and ``Partition.count`` return histograms, and
-    ``merged`` returns coarser ones.
+    ``merged`` returns coarser ones. For a grid, ``counts[i, j]`` is the count of the i-th column
+    from the west and the j-th row from the south, shape (m, m); else the shape is (c,).
 
-    Parameters
-    ----------
-    partition : Grid, Partition or Merged
-        The cells.
-    counts : ndarray of int, shape (m, m) or (c,)
-        The number of points in each cell. For a grid, the shape is (m, m), and ``counts[i, j]`` is
-        the count of the i-th column from the west and the j-th row from the south, both from 0.
-        Otherwise the shape is (c,), with one count for each of c cells.
-
-    Examples
-    --------
     >>> from snhkit.geometry import Grid, Points, Region
     >>> city = Region.around(lat=0, lon=0, side_m=2)
     >>> Grid(city, 2).count(Points(city, [[0, 0], [1, 0], [1, 1]])).counts
@@ -77,31 +67,10 @@ class Histogram:
     counts: NDArray[np.int64]
 
     def merged(self, group: NDArray[np.int64]) -> "Histogram":
-        """Return the number of points in each of several unions of cells.
+        """Return the number of points in each of g unions of cells.
 
-        Parameters
-        ----------
-        group : ndarray of int, in the shape of ``counts``
-            The index, from 0, of the union that each cell belongs to. The indices must not depend
-            on private records, except through noisy counts.
-
-        Returns
-        -------
-        Histogram
-            The histogram of the unions. Its ``counts`` has shape (g,), for g unions.
-
-        Raises
-        ------
-        InputError
-            If ``group`` does not hold one whole number from 0 for each cell.
-
-        Examples
-        --------
-        >>> from snhkit.geometry import Grid, Points, Region
-        >>> city = Region.around(lat=0, lon=0, side_m=2)
-        >>> four = Grid(city, 2).count(Points(city, [[0, 0], [1, 0], [1, 1]]))
-        >>> four.merged(np.array([[0, 0], [1, 0]])).counts
-        array([2, 1])
+        ``group`` has, in the shape of ``counts``, the index from 0 of the union of each cell, which
+        must not depend on private records except through noisy counts; else InputError is raised.
         """
         if group.shape != self.counts.shape or group.dtype.kind not in "iu" or group.min() < 0:
             raise InputError(

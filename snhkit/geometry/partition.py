@@ -94,24 +94,8 @@ class Partition:
     def split(cls, grid: Grid, pieces: NDArray[np.int64]) -> "Partition":
         """Return the partition that divides every cell of a grid into equal pieces.
 
-        Parameters
-        ----------
-        grid : Grid
-            The grid of m by m cells.
-        pieces : ndarray of int, shape (m, m)
-            The number of pieces, at least 1, along a side of each cell. The pieces of a cell are
-            consecutive in the partition, column by column from the west.
-
-        Raises
-        ------
-        InputError
-            If ``pieces`` has another shape or holds a number below 1.
-
-        Examples
-        --------
-        >>> city = Region.around(lat=0, lon=0, side_m=4)
-        >>> Partition.split(Grid(city, 2), np.array([[1, 2], [1, 1]])).x1
-        array([2., 1., 1., 2., 2., 4., 4.])
+        ``pieces``, shape (m, m), has the number of pieces, at least 1, along a side of each cell.
+        The pieces of a cell are consecutive, column by column from the west.
         """
         if pieces.shape != (grid.m, grid.m) or not (pieces >= 1).all():
             raise InputError(
@@ -137,18 +121,8 @@ class Partition:
     ) -> "Partition":
         """Return the partition of a region into c squares of a quadtree.
 
-        Parameters
-        ----------
-        region : Region
-            The region, whose depth is 0.
-        depth, column, row : ndarray of int, shape (c,)
-            The depth of each square, and its column and row, from 0, among all squares of its
-            depth.
-
-        Raises
-        ------
-        InputError
-            If a depth is out of range, or the squares leave a gap or overlap.
+        The region has the depth 0. The column and the row of a square, from 0, are those among all
+        squares of its depth. InputError is raised if the squares leave a gap or overlap.
         """
         if not ((depth >= 0) & (depth <= MAX_DEPTH)).all():
             raise InputError(

@@ -192,17 +192,10 @@ def _difference(around: NDArray, u: NDArray, v: NDArray) -> NDArray:
 
 @dataclass(frozen=True, eq=False)
 class PackedGridModel(UnknownNoise):
-    """A model of non-negative estimated counts of grid cells, rounded to multiples of a unit.
+    """A model of non-negative counts of grid cells, rounded to multiples of ``unit`` records.
 
     The answer to a box is the sum of the counts inside the box. Answers to disjoint boxes therefore
     add up, and the answer to a box is never below the answer to a part of the box.
-
-    Parameters
-    ----------
-    counts : PackedCounts
-        The counts of the cells, as multiples of ``unit``.
-    unit : float
-        The rounding step of the counts, in records.
     """
 
     counts: PackedCounts

@@ -19,25 +19,7 @@ __all__ = ["PartitionModel"]
 
 @dataclass(frozen=True, eq=False)
 class PartitionModel:
-    """A model of estimated counts of rectangular cells, each spread evenly inside its cell.
-
-    Parameters
-    ----------
-    partition : Partition
-        The c cells, which were chosen from public values and noisy measurements only.
-    values : ndarray, shape (c,)
-        The estimated count of each cell, in records.
-    noise_model : CellNoise, optional
-        The covariance of the noise in ``values``; by default, the covariance is unknown.
-
-    Examples
-    --------
-    >>> city = Region.around(lat=0, lon=0, side_m=4)
-    >>> halves = Partition(city, [0, 0], [0, 1], [4, 4], [1, 4])
-    >>> model = PartitionModel(halves, np.array([8.0, 12.0]))
-    >>> model.answer(RangeQueries(city, x=[0], y=[0], width=[2], height=[4]))
-    array([10.])
-    """
+    """A model of estimated counts of rectangular cells, each spread evenly inside its cell."""
 
     partition: Partition
     values: NDArray

@@ -120,18 +120,10 @@ class BlockNoise:
     ) -> "BlockNoise":
         """Return the noise in the finest counts after least squares over nested grids of counts.
 
-        Parameters
-        ----------
-        sides : sequence of int
-            The number of cells per side of each of l grids, from the coarsest to the finest; each
-            number divides the next.
-        assumed : array_like, shape (l,)
-            For each grid, the noise variance of a count that least squares assumed, in any unit.
-        variances : array_like, shape (l,)
-            For each grid, the true noise variance of a count, in squared records.
+        ``sides`` has the cells per side of each of l grids, from the coarsest to the finest, each a
+        divisor of the next; ``assumed`` the noise variance of a count that least squares assumed,
+        in any unit, and ``variances`` the true one, in squared records, both of shape (l,).
 
-        Notes
-        -----
         Let P_k be the projection that replaces the counts of the finest cells by their averages
         over the cells of grid k, each of which has g_k finest cells. The matrix of the normal
         equations is the sum of (g_k / assumed_k) P_k over all grids. The projections are nested, so

@@ -12,7 +12,7 @@ from snhkit.privacy.count_source import PointSource
 from snhkit.privacy.entropy import Entropy, ReplayableEntropy, SystemEntropy
 from snhkit.privacy.entry import Entry
 from snhkit.privacy.ledger import Ledger
-from snhkit.privacy.measurements import Measurements
+from snhkit.privacy.measurements import Measurements, Terms
 from snhkit.privacy.membership import largest_accuracy, membership_accuracy
 from snhkit.privacy.noise import (
     discrete_gaussian,
@@ -21,11 +21,10 @@ from snhkit.privacy.noise import (
     noisy_histogram,
 )
 from snhkit.privacy.quantile import NoisyContributions, NoisyQuantile
+from snhkit.privacy.scale import Noisy, noise_variance
 from snhkit.privacy.spend import Spend, total
 from snhkit.privacy.stored_ledger import read_ledger
-from snhkit.privacy.terms import Terms
 from snhkit.privacy.unit import PrivacyUnit
-from snhkit.privacy.variance import Noisy, noise_variance
 from snhkit.privacy.zcdp import Rho, epsilon_of, rho_of
 
 __all__ = [

@@ -9,8 +9,8 @@ from snhkit.checks import positive
 from snhkit.errors import InputError
 from snhkit.geometry import Points
 from snhkit.privacy.budget import Epsilon, exact
+from snhkit.privacy.scale import noise_variance
 from snhkit.privacy.unit import PrivacyUnit
-from snhkit.privacy.variance import noise_variance
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -54,33 +54,13 @@ class CountSource(Protocol):
     def strata(self, by: By) -> "Callable[[], Iterable[CountSource]]":
         """Return a function that divides the records into a source for each stratum.
 
-        Raises
-        ------
-        InputError
-            If the records lack the times or the column that the division needs.
+        InputError is raised if the records lack the times or the column for it.
         """
         ...
 
 
 class PointSource:
-    """A source that counts records in memory.
-
-    Parameters
-    ----------
-    points : Points
-        The records; for a release, at most ``PrivacyUnit.sensitivity`` of each unit of privacy.
-
-    Examples
-    --------
-    >>> from snhkit.geometry import Grid
-    >>> city = Region.around(lat=0, lon=0, side_m=100)
-    >>> source = PointSource(Points(city, [[1, 1], [2, 2], [99, 99]]))
-    >>> source.count(Grid(city, 2)).counts
-    array([[2, 0],
-           [0, 1]])
-    >>> source.squares(depth=1)
-    (array([0, 3]), array([2, 1]))
-    """
+    """A source that counts records in memory, already bounded to the unit's sensitivity."""
 
     max_depth = MAX_DEPTH
 

@@ -12,13 +12,7 @@ __all__ = ["Entropy", "ReplayableEntropy", "SystemEntropy"]
 
 
 class Entropy(Protocol):
-    """The interface of a source of random 64-bit words.
-
-    See Also
-    --------
-    SystemEntropy : The operating system's entropy, for releases that protect people.
-    ReplayableEntropy : Words that follow from a seed, for research.
-    """
+    """The interface of a source of random 64-bit words."""
 
     @property
     def replayable(self) -> bool:
@@ -47,26 +41,10 @@ class SystemEntropy:
 
 
 class ReplayableEntropy:
-    """Random words that follow from a seed, for research only.
+    """Random words that follow from a seed, of the generator PCG64, for research only.
 
     Anyone who knows the seed can subtract the noise, so a release that used this source protects
     nobody. The release, its file and the ledger are marked "replayable".
-
-    Parameters
-    ----------
-    seed : int
-        The seed of the generator (PCG64), 0 or more.
-
-    Raises
-    ------
-    InputError
-        If the seed is not a whole number, or is negative.
-
-    Examples
-    --------
-    >>> same = ReplayableEntropy(7).words(2) == ReplayableEntropy(7).words(2)
-    >>> bool(same.all()), ReplayableEntropy(7).replayable
-    (True, True)
     """
 
     replayable = True

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -19,15 +20,60 @@ from snhkit.privacy.gradients import NoisyGradients, gradient_noise
 from snhkit.privacy.homogeneity import Level, noisy_halves
 from snhkit.privacy.noise import noisy_count, noisy_histogram
 from snhkit.privacy.products import column_norm, noisy_products
-from snhkit.privacy.scale import inverse_scale
+from snhkit.privacy.scale import Noisy, inverse_scale, noise_variance
 from snhkit.privacy.spend import Spend, total
 from snhkit.privacy.splits import noisy_splits
-from snhkit.privacy.terms import Terms
 from snhkit.privacy.unit import PrivacyUnit
-from snhkit.privacy.variance import Noisy, noise_variance
 from snhkit.privacy.zcdp import Rho
 
-__all__ = ["Measurements"]
+__all__ = ["N_SHARE", "Measurements", "Terms"]
+
+N_SHARE = Fraction(1, 20)
+"""The default share of the remaining epsilon or rho that a noisy number of records costs."""
+
+# The share for a stratum that gets the pattern of all strata and needs its own number for the rest:
+# its noise is then about 7 % of the number, if the share is within the bounds.
+_OF_STRATUM, _LEAST, _MOST = 20, 0.1, 0.4
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The public facts and limits for the measurements that a builder makes for one release.
+
+    ``PrivateDataset.release`` makes this object for each release. No value in it depends on private
+    records, except a number of records that was declared public.
+
+    >>> Terms(Fraction(1), PrivacyUnit("user", max_per_user=5)).record_epsilon
+    0.2
+    """
+
+    epsilon: Fraction  # the most that the builder may spend
+    unit: PrivacyUnit
+    n: int | None = None  # the number of records, if it is public
+    public: Points | None = None  # points near which queries are expected
+    delta: Fraction = Fraction(0)  # the most that the builder may spend
+    rho: Fraction = Fraction(0)  # with Gaussian noise, the most to spend
+    n_share: Fraction = N_SHARE  # the share that a noisy number of records costs
+
+    @property
+    def record_epsilon(self) -> float:
+        """The inverse noise scale of a count that costs all (see ``scale.inverse_scale``)."""
+        return inverse_scale(self.price(self.rho or self.epsilon), self.unit.sensitivity)
+
+    @property
+    def exponent(self) -> int:
+        """The e with which a count's noise variance is as cost^-e: 2, or 1 for Gaussian noise."""
+        return 1 if self.rho else 2
+
+    def of_stratum(self, spent: Fraction, n: float) -> "Terms":
+        """Return the terms of a stratum of about n records, after ``spent`` for all strata."""
+        left = replace(self, epsilon=self.epsilon - spent)
+        share = _OF_STRATUM / max(n * left.record_epsilon, 1.0)
+        return replace(left, n_share=Fraction(round(100 * min(max(share, _LEAST), _MOST)), 100))
+
+    def price(self, amount: Fraction) -> Fraction | Rho:
+        """Return an amount as a price: a Rho for Gaussian noise, an epsilon for Laplace noise."""
+        return Rho(amount) if self.rho else amount
 
 
 class Measurements:
@@ -143,12 +189,8 @@ class Measurements:
     def number(self, share: Fraction | None = None) -> int:
         """Return the number of records, 0 or more: the exact one if public, else a noisy one.
 
-        Parameters
-        ----------
-        share : Fraction, optional
-            The share of ``left``, above 0 and at most 1, that the first call for a noisy number
-            costs; by default that of the terms. Later calls return the same number, which is also
-            ``n``, at no cost.
+        The first call for a noisy number costs ``share`` of ``left``, by default that of the terms.
+        Later calls return the same number, which is also ``n``, at no cost.
         """
         if self._n is None:
             price = self._take("number", self.left * (share or self._terms.n_share))
@@ -156,26 +198,11 @@ class Measurements:
         return self._n
 
     def histogram(self, cells: Cells | Merged, price: Epsilon) -> Noisy:
-        """Return noisy counts of the records in the cells of a partition.
+        """Return noisy counts of the records in the cells of a partition, and their variance.
 
-        All counts together cost ``price`` once, since each record is in one cell only.
-
-        Parameters
-        ----------
-        cells : Grid, Partition, PolygonPartition or Merged
-            Cells in the records' region. They may depend on the records through noisy results only.
-        price : int, float, str, Decimal or Fraction
-            The cost, at most ``left``.
-
-        Returns
-        -------
-        Noisy
-            The counts, in the shape of ``Histogram.counts``, and their variance.
-
-        Raises
-        ------
-        InputError
-            If the type of the cells does not ensure that they are disjoint.
+        All counts together cost ``price``, at most ``left``, once, since each record is in one cell
+        only; InputError is raised if the type of the cells does not ensure that. Cells may depend
+        on the records through noisy results only.
         """
         paid, sensitivity = self._take("histogram", price), self.unit.sensitivity
         noisy, spend = noisy_histogram(self._histogram(cells), paid, sensitivity, self._entropy)
@@ -185,16 +212,8 @@ class Measurements:
     def capped_sum(self, grid: Grid, most: int, price: Epsilon) -> int:
         """Return the noisy number of records that remain if each cell keeps at most ``most``.
 
-        Adding one record changes this number, which may be negative, by at most 1.
-
-        Parameters
-        ----------
-        grid : Grid
-            Public cells in the records' region.
-        most : int
-            The largest number of records that a cell keeps, a public number.
-        price : int, float, str, Decimal or Fraction
-            The cost, at most ``left``.
+        Adding one record changes this number, which may be negative, by at most 1. The grid and
+        ``most`` are public.
         """
         paid = self._take("capped_sum", price)
         kept = int(self._histogram(grid).counts.clip(max=most).sum())

@@ -11,22 +11,73 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.errors import InputError
+from snhkit.errors import InputError, SnhkitError
 from snhkit.geometry import Histogram
 from snhkit.privacy.budget import MAX_PART, Epsilon, epsilon_share
 from snhkit.privacy.entropy import Entropy
-from snhkit.privacy.exact_draws import MAX_ROUNDS, bernoulli_exp, broken_entropy, uniform_below
 from snhkit.privacy.scale import gaussian_scale, noise_scale
 from snhkit.privacy.spend import Spend
 from snhkit.privacy.zcdp import Rho
 
 __all__ = [
+    "MAX_ROUNDS",
+    "bernoulli_exp",
+    "broken_entropy",
     "discrete_gaussian",
     "discrete_laplace",
     "gaussian_for_demonstration",
     "noisy_count",
     "noisy_histogram",
+    "uniform_below",
 ]
+
+MAX_ROUNDS = 1_000
+"""The largest number of rounds of a sampling loop.
+
+With random words, more rounds have a probability below exp(-490), whatever the data. A loop that
+needs more rounds therefore reports that the source of entropy is broken."""
+
+
+def bernoulli_exp(entropy: Entropy, *factors: tuple[NDArray[np.int64], int]) -> NDArray[np.bool_]:
+    """Return draws, shape (count,), True with probability exp(-p), p the product of all u / t.
+
+    A factor (u, t) has 0 <= u <= t. Algorithm 1 of Canonne, Kamath and Steinke (2020).
+    """
+    size = factors[0][0].size
+    accepted, alive = np.empty(size, np.bool_), np.arange(size)
+    for k in range(1, MAX_ROUNDS):
+        if not alive.size:
+            return accepted
+        # An event of probability u / (t k) is drawn as two events, of probabilities 1 / k and
+        # u / t, because the product t k might overflow.
+        goes_on = uniform_below(k, alive.size, entropy) == 0
+        for u, t in factors:
+            trying = alive[goes_on]
+            goes_on[goes_on] = uniform_below(t, trying.size, entropy) < u[trying]
+        accepted[alive[~goes_on]] = k % 2 == 1
+        alive = alive[goes_on]
+    raise broken_entropy()
+
+
+def uniform_below(n: int, count: int, entropy: Entropy) -> NDArray[np.int64]:
+    """Return integers, shape (count,), exactly uniform on 0 .. n - 1, for n up to 2**62."""
+    if n == 1:
+        return np.zeros(count, np.int64)
+    words = entropy.words(count)
+    last = np.uint64(2**64 - 2**64 % n - 1)  # on 0 .. last, all remainders are equally frequent
+    for _ in range(MAX_ROUNDS):
+        uneven = np.flatnonzero(words > last)
+        if not uneven.size:
+            return (words % np.uint64(n)).astype(np.int64)
+        words = words.copy()
+        words[uneven] = entropy.words(uneven.size)
+    raise broken_entropy()
+
+
+def broken_entropy() -> SnhkitError:
+    """Return the error for a source of entropy that repeats itself."""
+    return SnhkitError("The source of entropy is broken: it repeats itself. Nothing was released.")
+
 
 _MAX_SCALE = 2**50  # so that the noise cannot overflow 64-bit integers
 _CHUNK = 65_536  # candidates drawn at a time, so that they stay in cache
@@ -129,39 +180,9 @@ def discrete_gaussian(
 ) -> NDArray[np.int64]:
     """Return random integers x with probability exactly proportional to exp(-(x / scale)^2 / 2).
 
-    Parameters
-    ----------
-    shape : int or tuple of int
-        The shape of the result.
-    scale : Fraction
-        The scale, which is about the standard deviation (see ``gaussian_scale``).
-    entropy : Entropy
-        The source of randomness.
-
-    Returns
-    -------
-    ndarray of int64, shape ``shape``
-        Independent draws.
-
-    Raises
-    ------
-    InputError
-        If ``scale`` is not positive, is above 2**50, or has a numerator of 2**51 or more or a
-        denominator of 2**62 or more.
-    SnhkitError
-        If the source of entropy repeats itself.
-
-    Examples
-    --------
-    >>> from snhkit.privacy import SystemEntropy
-    >>> discrete_gaussian((2, 3), Fraction(5), SystemEntropy()).shape
-    (2, 3)
-
-    Notes
-    -----
-    Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2020), Algorithm
-    3. The candidates have the discrete Laplace distribution of scale ``scale``; the paper rounds
-    this scale to an integer.
+    The scale, about the standard deviation, is at most 2**50. Canonne, Kamath and Steinke, "The
+    Discrete Gaussian for Differential Privacy" (2020), Algorithm 3, with candidates from the
+    discrete Laplace distribution of scale ``scale``, which the paper rounds to an integer.
     """
     scale = Fraction(scale)
     if scale.numerator >= 2 * _MAX_SCALE:

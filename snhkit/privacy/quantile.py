@@ -13,10 +13,9 @@ from snhkit.privacy.budget import Epsilon, epsilon_share, exact
 from snhkit.privacy.entropy import Entropy, SystemEntropy
 from snhkit.privacy.ledger import Ledger
 from snhkit.privacy.noise import discrete_laplace
-from snhkit.privacy.scale import noise_scale
+from snhkit.privacy.scale import noise_scale, noise_variance
 from snhkit.privacy.spend import Spend
 from snhkit.privacy.unit import PrivacyUnit
-from snhkit.privacy.variance import noise_variance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,21 +136,10 @@ class NoisyContributions:
     def table(self, epsilon: Epsilon, count: float) -> "pd.DataFrame":
         """Return the estimated bias and the noise for each choice of ``max_per_user``.
 
-        Only the noisy numbers are used. People in a range count with its middle, those above all
-        candidates with one and a half times the largest.
-
-        Parameters
-        ----------
-        epsilon : int, float, str, Decimal or Fraction
-            The epsilon of a release that makes one noisy count of each cell.
-        count : float
-            The number of records in a typical box, for which the column ``error`` is computed.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row for each candidate: the columns of ``contributions``; ``cut``, the noisy number
-            of people with more records; and ``dropped_std``, the noise in ``dropped``.
+        A row is a candidate, with the columns of ``contributions``, which explains the arguments;
+        ``cut``, the noisy number of people with more records; and ``dropped_std``, the noise in
+        ``dropped``. People in a range count with its middle, those above all candidates with 1.5
+        times the largest.
         """
         import pandas as pd
 

@@ -1,15 +1,16 @@
 """The privacy cost of noisy results."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, Protocol
 
 from snhkit.errors import InputError
+from snhkit.geometry.strata import By
 from snhkit.privacy.budget import Epsilon, epsilon_share, fraction, written
 from snhkit.privacy.zcdp import Rho
 
-__all__ = ["Cost", "Spend", "total"]
+__all__ = ["Cost", "Spend", "in_strata", "of_all", "total"]
 
 _MAX_BITS = 2**13  # of the denominator of a sum of costs
 
@@ -18,37 +19,18 @@ _MAX_BITS = 2**13  # of the denominator of a sum of costs
 class Spend:
     """The privacy cost of one noisy measurement, such as the noisy counts of a grid's cells.
 
-    Parameters
-    ----------
-    epsilon : Fraction
-        The cost of the whole measurement; 0 if ``rho`` is the cost.
-    what : str
-        A description of the noisy results, which must not depend on private records.
-    composition : "sequential" or "parallel"
-        "parallel" if each record is counted in one of the noisy numbers only, so that all of them
-        together cost epsilon once. Only ``noisy_histogram`` sets "parallel".
-    delta : Fraction
-        The delta of the measurement, above 0 only for the Gaussian noise of demonstrations.
-    rho : Fraction
-        The cost of discrete Gaussian noise in zCDP (``snhkit.privacy.zcdp``), instead of epsilon.
+    A cost is "parallel" if each record is counted in one of the noisy numbers only, so that all of
+    them together cost epsilon once; only ``noisy_histogram`` and ``in_strata`` set it. With
+    discrete Gaussian noise, the cost is a ``rho`` (``snhkit.privacy.zcdp``) and epsilon is 0.
 
-    Raises
-    ------
-    InputError
-        If epsilon or rho is not a Fraction of at least 0, if both are 0, if a positive rho comes
-        with an epsilon or a delta, if delta is not a Fraction in [0, 1), or if composition is not
-        "sequential" or "parallel".
-
-    Examples
-    --------
     >>> print(Spend(Fraction(1, 5), "number of records"))
     0.2 for number of records
     """
 
     epsilon: Fraction
-    what: str
+    what: str  # of what was measured, not of the records
     composition: Literal["sequential", "parallel"] = "sequential"
-    delta: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)  # of the Gaussian noise of demonstrations
     rho: Fraction = Fraction(0)
 
     @classmethod
@@ -131,32 +113,12 @@ class Costly(Protocol):
 
 
 def total(parts: Iterable[Costly]) -> Cost:
-    """Return the sums of epsilon, delta and rho over costs for the same records.
+    """Return the sums of epsilon, delta and rho over costs for the same records (composition).
 
-    The sums hold by sequential composition, for rho by that of zero-concentrated differential
-    privacy.
+    InputError is raised if a sum has so many digits that exact arithmetic would take too long.
 
-    Parameters
-    ----------
-    parts : iterable of Spend or Entry
-        The costs of measurements, or the charges of a ledger.
-
-    Returns
-    -------
-    Cost
-        A named tuple of three Fractions: epsilon, delta and rho; all 0 without parts.
-
-    Raises
-    ------
-    InputError
-        If a sum has thousands of digits, so that exact arithmetic would take too long.
-
-    Examples
-    --------
     >>> total([Spend(Fraction(1, 10), "one"), Spend(Fraction(1, 5), "two")]).epsilon
     Fraction(3, 10)
-    >>> total([Spend(Fraction(1), "one"), Spend(Fraction(1), "two", delta=Fraction(1, 9))]).delta
-    Fraction(1, 9)
     """
     sums = [Fraction(0)] * 3
     for part in parts:
@@ -168,3 +130,39 @@ def total(parts: Iterable[Costly]) -> Cost:
                     "many digits together; use costs such as 0.1."
                 )
     return Cost(*sums)
+
+
+def of_all(by: By, spends: Iterable[Spend]) -> Spend:
+    """Return the cost of a map of all strata, which the releases of all strata have used."""
+    return Spend(total(spends).epsilon, _all(by))
+
+
+def _all(by: By) -> str:
+    return f"a map of all {len(by)} strata by {by.name}"
+
+
+def in_strata(by: By, spends: Iterable[Sequence[Spend]]) -> tuple[Spend, ...]:
+    """Return the cost of one build in each stratum: that of the most expensive build, once.
+
+    A map of all strata that each of them has used comes first, and adds its cost once.
+
+    Each build is (epsilon / m)-differentially private for one record, where m is the sensitivity of
+    the unit of privacy, and its records are those of its stratum only. A unit with m_s records in
+    stratum s loses at most m_s epsilon / m there, by group privacy. All its records together are at
+    most m, since they were bounded before the records were divided, so the sum is at most epsilon.
+    With Gaussian noise, the loss in stratum s is (m_s / m)^2 rho, and the sum is at most rho.
+    """
+    builds = list(map(tuple, spends))
+    if len(builds) != len(by) or not all(builds):
+        raise InputError(f"there must be one build for each of {len(by)} strata.")
+    shared = builds[0][:1] if builds[0][0].what == _all(by) else ()
+    if any(one[: len(shared)] != shared for one in builds):
+        raise InputError("all strata must have used the same map of all strata.")
+    costs = [total(one[len(shared) :]) for one in builds]
+    if any(cost.delta for cost in costs):
+        raise InputError("strata cannot be built with a delta that is not that of Gaussian noise.")
+    what = f"{len(by)} strata by {by.name}"
+    rho = max(cost.rho for cost in costs)
+    if rho:
+        return (*shared, Spend(costs[0].epsilon * 0, what, "parallel", rho=rho))
+    return (*shared, Spend(max(cost.epsilon for cost in costs), what, "parallel"))

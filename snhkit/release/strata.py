@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import NDArray
 
 from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
 from snhkit.geometry.strata import By
-from snhkit.models.pooled import drawn_together
+from snhkit.models.packed_model import PackedGridModel
 from snhkit.privacy import PrivacyUnit
-from snhkit.privacy.strata import in_strata, of_all
+from snhkit.privacy.spend import in_strata, of_all
 from snhkit.release import file
 from snhkit.release.estimates import Estimates, Queries, together
 from snhkit.release.release import Release
@@ -23,7 +24,55 @@ from snhkit.release.release import Release
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["StrataModel", "StratifiedRelease", "by_stratum", "pooled", "refuse_disagreeing"]
+__all__ = [
+    "StrataModel",
+    "StratifiedRelease",
+    "by_stratum",
+    "drawn_together",
+    "pooled",
+    "refuse_disagreeing",
+]
+
+_ROUNDS = 3
+_PULL = 0.3  # the weight of the pattern of all strata against that of a stratum's own map
+
+
+def drawn_together(
+    whole: PackedGridModel, strata: Sequence[PackedGridModel], noise_scale: float
+) -> Iterator[tuple[PackedGridModel, int]]:
+    """Yield the model of each stratum, and its number of records, on the cells of ``whole``.
+
+    The count of a cell in a stratum is at first the stratum's own plus 0.3 times the count that it
+    would have if all strata had the same pattern. The counts are then scaled, in turns, so that
+    each stratum keeps its share of the records and, last, that all add up to ``whole`` in each cell
+    (iterative proportional fitting). They are rounded so finely that their sum is as exact as a map
+    with noise of ``noise_scale``.
+    """
+    m, every = whole.grid.m, whole.values(whole.grid.m)
+    sums = np.array([part.total for part in strata])
+    share = sums / sums.sum() if sums.any() else np.full(len(sums), 1 / len(sums))
+    own = _ratio(whole.total * share, sums)
+    numbers = range(len(strata))
+
+    def mixed(i: int) -> Float[np.ndarray, "m m"]:
+        return own[i] * strata[i].values(m) + _PULL * share[i] * every
+
+    fit, none = np.ones(len(sums)), np.zeros_like(every)
+    for _ in range(_ROUNDS):
+        factor = _ratio(every, sum((fit[i] * mixed(i) for i in numbers), none))
+        fit = _ratio(whole.total * share, np.array([(mixed(i) * factor).sum() for i in numbers]))
+    factor = _ratio(every, sum((fit[i] * mixed(i) for i in numbers), none))
+    for i in numbers:
+        counts = fit[i] * mixed(i) * factor
+        n = float(counts.sum())
+        yield PackedGridModel.of(whole.region, counts, noise_scale / len(strata), n), round(n)
+
+
+def _ratio(
+    wanted: Float[np.ndarray, "*s"], sums: Float[np.ndarray, "*s"]
+) -> Float[np.ndarray, "*s"]:
+    """Return by what to multiply sums to get the numbers that are wanted; 0 where nothing is."""
+    return np.divide(wanted, sums, out=np.zeros_like(wanted), where=sums > 0)
 
 
 def _refuse(description: Any, arrays: Any) -> Release:
@@ -158,7 +207,7 @@ class StratifiedRelease(Mapping[str, Release]):
     """Releases of the strata of a dataset, such as one for each hour, at the epsilon of one.
 
     A person's records are divided among the strata, so all releases together cost the epsilon of
-    one (see ``snhkit.privacy.strata``). It is a mapping of labels to releases, which maps and
+    one (see ``snhkit.privacy.spend``). It is a mapping of labels to releases, which maps and
     figures of several releases take. The number of records of each stratum is private, even if
     the number of all records is public. Such an object is made by ``PrivateDataset.release`` with
     ``by``, and by ``load``.
@@ -192,20 +241,10 @@ class StratifiedRelease(Mapping[str, Release]):
         cls, by: By, parts: Sequence[Release], unit: PrivacyUnit, n: int | None,
         tz: str | None = None,
     ) -> "StratifiedRelease":  # fmt: skip
-        """Return the releases of all strata as one object.
+        """Return the releases of all strata, by one method at one epsilon, as one object.
 
-        Parameters
-        ----------
-        by : By
-            The strata.
-        parts : sequence of Release
-            The release of each stratum, all by the same method and at the same epsilon.
-        unit : PrivacyUnit
-            The unit of privacy of all records together.
-        n : int or None
-            The number of all records, if it is public.
-        tz : str, optional
-            The time zone of strata by time, if it is known.
+        ``unit`` is that of all records together, and ``n`` their number, if it is public; ``tz`` is
+        the time zone of strata by time, if it is known.
         """
         first, told = parts[0], [part.n for part in parts]
         known = [number for number in told if number is not None]
@@ -266,16 +305,8 @@ class StratifiedRelease(Mapping[str, Release]):
     def estimate(self, queries: Queries, level: float = DEFAULT_LEVEL) -> "pd.DataFrame":
         """Return a row for each query and stratum, as ``Release.estimate`` returns for one release.
 
-        Parameters
-        ----------
-        queries, level
-            The same parameters as those of ``Release.estimate``.
-
-        Returns
-        -------
-        DataFrame or GeoDataFrame
-            The rows of all queries for the first stratum, then for the second, and so on. One more
-            column, called ``by.name`` (such as "hour"), has the label of the stratum.
+        The rows of all queries for the first stratum come first. One more column, called
+        ``by.name`` (such as "hour"), has the label of the stratum.
         """
         return by_stratum(Estimates.of(self.whole, queries), self.by, level)
 

@@ -4,7 +4,6 @@ from snhkit.reproduction.figures import FIGURES, PaperFigure, figure
 from snhkit.reproduction.gowalla import gowalla
 from snhkit.reproduction.stay_points import stay_points
 from snhkit.reproduction.traces import synthetic_trace
-from snhkit.reproduction.trips import trip_points
 
 __all__ = [
     "FIGURES",
@@ -13,5 +12,4 @@ __all__ = [
     "gowalla",
     "stay_points",
     "synthetic_trace",
-    "trip_points",
 ]

@@ -1,4 +1,4 @@
-"""The figures of the paper's evaluation (Sec. 6), measured again."""
+"""The figures of the paper's evaluation (Sec. 6), measured and drawn again."""
 
 import json
 import os
@@ -10,6 +10,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.figure import Figure
 from tqdm.auto import tqdm
 
 from snhkit.builder import Builder
@@ -17,7 +18,7 @@ from snhkit.builders import PGM, Identity, UniformGrid
 from snhkit.builders.cell_width import default_cell_width
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
-from snhkit.experiment.places import Place, thinned
+from snhkit.experiment.evaluation import Place, thinned
 from snhkit.files import ResumeFile
 from snhkit.geometry import Asked, RangeQueries
 from snhkit.methods import METHODS, title
@@ -36,11 +37,12 @@ from snhkit.reproduction.verdicts import (
     u_shape,
 )
 from snhkit.select import ParamSelect
+from snhkit.viz.figures.style import MethodStyle, method_styles
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FIGURES", "Effort", "Job", "PaperFigure", "figure"]
+__all__ = ["FIGURES", "Effort", "Job", "PaperFigure", "figure", "reproduction_figure"]
 
 _SIZES_M = (25.0, 100.0)
 
@@ -98,35 +100,15 @@ Judge = Callable[["pd.DataFrame"], tuple[bool, str]]
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure of the paper's evaluation, and how its points are measured and compared.
-
-    Parameters
-    ----------
-    heading : str
-        The heading of the figure.
-    axis : str
-        The name of the horizontal axis.
-    said : str
-        The finding of the paper for this figure, in a sentence.
-    measure : callable
-        A function that returns a ``Job`` for each point. Its arguments are a mapping of str to
-        ``Place`` and an ``Effort``.
-    judge : callable
-        A function that returns whether measured points agree with the paper's finding, and a
-        sentence with the numbers. Its argument is the table of points.
-    value : str
-        The name of the measured value, on the vertical axis.
-    parts : sequence of str
-        The names of the positions on the horizontal axis, if positions are not numbers.
-    """
+    """A figure of the paper's evaluation, and how its points are measured and compared."""
 
     heading: str
-    axis: str
-    said: str
+    axis: str  # the name of the horizontal axis
+    said: str  # the paper's finding, in a sentence
     measure: Measure
     judge: Judge
-    value: str = "mean relative error"
-    parts: tuple[str, ...] = ()
+    value: str = "mean relative error"  # the name of the vertical axis
+    parts: tuple[str, ...] = ()  # of the horizontal axis, if its positions are not numbers
 
 
 def _error(place: Place, builder: Builder, epsilon: str, effort: Effort, **asked) -> float:
@@ -344,30 +326,10 @@ def figure(
 ) -> "pd.DataFrame":
     """Return the points of a figure of the paper, measured on given data sets.
 
-    Parameters
-    ----------
-    name : str
-        A key of ``FIGURES``.
-    places : mapping of str to Place
-        The data sets, by the name that the figure shows. Some figures use only the first.
-    quick : bool
-        Whether to measure less: at three epsilons, with one seed, on at most 60,000 records.
-    file : path, optional
-        A file of JSON lines in which finished points are stored; several figures may share a file.
-        After an interruption, the same call continues the measurement. The file is for the owner of
-        the records only.
-
-    Returns
-    -------
-    DataFrame
-        One row for each point, with the columns ``data`` (the data set), ``line`` (the line of the
-        figure), ``x`` and ``value`` (the position on the axes), ``epsilon``, and ``cpu_s`` (the
-        seconds of processor time that the measurement took).
-
-    Raises
-    ------
-    InputError
-        If there is no such figure, or the file does not hold points of figures.
+    A row is a point: ``data`` (the data set), ``line``, ``x``, ``value``, ``epsilon`` and ``cpu_s``
+    (seconds of processor time). Some figures use only the first of ``places``. Finished points are
+    kept in ``file``, which several figures may share, and from which the same call continues. It is
+    for the owner of the records only.
     """
     if name not in FIGURES:
         raise InputError(f"there is no figure {name!r}; the figures are {', '.join(FIGURES)}.")
@@ -401,3 +363,60 @@ def _finished(
         found = dict(zip(measures, done.rows[key, digest][0], strict=True))
         rows.append(point | {"epsilon": float(job.epsilon)} | found)
     return pd.DataFrame(rows)
+
+
+_MOST_TICKS = 6
+
+
+def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
+    """Draw a figure of the paper again: lines by data set, or bars if ``told`` has parts."""
+    if told.parts:
+        return _bars(told, table)
+    names = list(dict.fromkeys(table["data"]))
+    styles = _styles(table)
+    drawn = Figure(figsize=(4.6 * len(names) + 1.6, 3.6), layout="constrained")
+    axes = drawn.subplots(1, len(names), squeeze=False)[0]
+    for axis, name in zip(axes, names, strict=True):
+        part = table[table["data"] == name]
+        lines: Any = part.groupby("line", sort=False)
+        for line, unordered in lines:
+            points = unordered.sort_values("x")
+            style = dict(styles[str(line)].line)
+            axis.plot(points["x"], points["value"], label=str(line), **style)
+        if told.axis in ("epsilon", "n", "k", "layers"):
+            axis.set_xscale("log")
+        ticks = sorted(set(part["x"]))
+        if len(ticks) <= _MOST_TICKS:
+            axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks], rotation=30)
+            axis.minorticks_off()
+        axis.set(title=name, xlabel=told.axis, ylabel=told.value)
+        axis.set_ylim(0, 1.05 * part["value"].max())
+    axes[-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
+    drawn.suptitle(told.heading)
+    return drawn
+
+
+def _styles(table: "pd.DataFrame") -> dict[str, MethodStyle]:
+    """Return the style of each line; PGM@ParamSelect has PGM's if no other line has it."""
+    lines = [str(line) for line in dict.fromkeys(table["line"])]
+    methods = [line.partition("@")[0] for line in lines]
+    if len(set(methods)) < len(lines):
+        methods = lines
+    styles = method_styles(methods)
+    return {line: styles[method] for line, method in zip(lines, methods, strict=True)}
+
+
+def _bars(told: PaperFigure, table: "pd.DataFrame") -> Figure:
+    """Return a figure with a bar for each line, one panel for each position in ``told.parts``."""
+    drawn = Figure(figsize=(3.4 * len(told.parts), 2.8), layout="constrained")
+    axes = drawn.subplots(1, len(told.parts), squeeze=False)[0]
+    styles = _styles(table)
+    for x, (axis, name) in enumerate(zip(axes, told.parts, strict=True)):
+        for _, row in table[table["x"] == x].iterrows():
+            bar = axis.bar(str(row["line"]), row["value"], **styles[str(row["line"])].bar)
+            axis.bar_label(bar, fmt="%.3g")
+        axis.margins(y=0.15)
+        axis.set_title(name)
+        axis.tick_params(axis="x", labelrotation=20)
+    drawn.suptitle(f"{told.heading}: {table['data'].iloc[0]}")
+    return drawn

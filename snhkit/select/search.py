@@ -4,7 +4,7 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -32,7 +32,15 @@ if TYPE_CHECKING:
     import pandas as pd
     from distributed import Client
 
-__all__ = ["Exam", "Experiment", "Search", "best_values", "parameters", "with_parameter"]
+__all__ = [
+    "Exam",
+    "Experiment",
+    "Search",
+    "best_values",
+    "parameters",
+    "unordered",
+    "with_parameter",
+]
 
 
 class Experiment(NamedTuple):
@@ -154,7 +162,6 @@ def best_values(
 ) -> "pd.DataFrame":
     """Return the table of best values, by data set and epsilon, for ``ParamSelect.fit``."""
     import pandas as pd
-    from joblib import Parallel, delayed, parallel_config
 
     _refuse(search, datasets, epsilons, grid, repeats)
     values = {repr(value): value for value in map(_plain, grid)}
@@ -175,13 +182,10 @@ def best_values(
     done = ResumeFile.open(path, search.settings())
     todo = [experiment for experiment in wanted if experiment.key not in done.rows]
     if todo:
-        calls = (delayed(_run)(e, exams[e.dataset], builders[e.value], search.seed) for e in todo)
-        there = nullcontext() if client is None else parallel_config("dask", client=client)
         known = len(wanted) - len(todo)
         bar = tqdm(total=len(wanted), initial=known, desc=search.parameter, leave=False)
-        with there:
-            results: Any = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls)
-        with bar, closing(results):
+        calls = ((e, exams[e.dataset], builders[e.value], search.seed) for e in todo)
+        with bar, closing(unordered(_run, calls, n_jobs, client)) as results:
             for experiment, error in results:
                 key, digest = experiment.key
                 done.add(key, digest, [[error]])
@@ -202,6 +206,22 @@ def _run(
 ) -> tuple[Experiment, float]:
     """Run an experiment, and return the experiment and the measured error."""
     return experiment, exam.error(builder, experiment, seed)
+
+
+def unordered(
+    function: Callable[..., Any], calls: Iterable[tuple], n_jobs: int, client: "Client | None"
+) -> Generator[Any, None, None]:
+    """Yield what a function returns for each tuple of arguments, as soon as it is known.
+
+    The calls are made by ``n_jobs`` new processes, or by the workers of a Dask cluster.
+    """
+    from joblib import Parallel, delayed, parallel_config
+
+    with nullcontext() if client is None else parallel_config("dask", client=client):
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        results: Any = parallel(delayed(function)(*call) for call in calls)
+    with closing(results):
+        yield from results
 
 
 def _refuse(search: Search, datasets: Mapping, epsilons: Sequence, grid: Sequence, repeats: int):

@@ -15,7 +15,7 @@ from scipy.special import ndtr
 from snhkit.checks import positive, whole
 from snhkit.geometry import Grid, Points
 from snhkit.privacy import Entropy, SystemEntropy, discrete_laplace, exact
-from snhkit.privacy.exact_draws import uniform_below
+from snhkit.privacy.noise import uniform_below
 
 __all__ = ["counts_of_answers", "gaussian_delta", "gaussian_std", "moved", "randomised_cells"]
 

@@ -20,8 +20,7 @@ from snhkit.geometry import Region
 from snhkit.methods import title_of
 from snhkit.privacy import PrivacyUnit, exact
 from snhkit.privacy.data_ledgers import ledger_of
-from snhkit.widgets.release_folder import ReleaseFolder
-from snhkit.widgets.session import UNTITLED, Session
+from snhkit.widgets.session import UNTITLED, ReleaseFolder, Session
 
 __all__ = ["OwnFile", "declared", "whole_number"]
 

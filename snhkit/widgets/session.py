@@ -3,8 +3,9 @@
 import json
 import math
 import os
+import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -20,9 +21,11 @@ from snhkit.data import city, synthetic_points
 from snhkit.dataset import PrivateDataset
 from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_LEVEL
 from snhkit.districts.districts import LocalDistricts
-from snhkit.errors import InputError
+from snhkit.errors import InputError, SnhkitError
+from snhkit.files import write_whole
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
 from snhkit.geometry.strata import By
+from snhkit.loading import load
 from snhkit.methods import METHODS, Method
 from snhkit.privacy import Epsilon, PrivacyUnit, exact, written
 from snhkit.privacy.count_source import CountSource, PointSource
@@ -31,9 +34,17 @@ from snhkit.release.estimates import Estimates
 from snhkit.release.strata import StratifiedRelease
 from snhkit.viz.maps import districts as district_maps
 from snhkit.viz.maps.surface import Surface, display_cell_m
-from snhkit.widgets.release_folder import ReleaseFolder
 
-__all__ = ["DISTRICTS", "UNTITLED", "Built", "Day", "Session", "owned", "synthetic"]
+__all__ = [
+    "DISTRICTS",
+    "UNTITLED",
+    "Built",
+    "Day",
+    "ReleaseFolder",
+    "Session",
+    "owned",
+    "synthetic",
+]
 
 DISTRICTS = "districts"
 """The key of the method that counts each of the session's districts directly, ``Tessellation``."""
@@ -95,6 +106,50 @@ class Day:
         own = [] if records is None else _true_strata(records, by)
         truth = np.stack([part.boxes(boxes) for part in own]) if own else None
         return cls(by.labels, np.stack(told), truth)
+
+
+@dataclass(frozen=True)
+class ReleaseFolder:
+    """A folder of release files beside the private records, with ``.releases`` after their name.
+
+    ``records`` is the path of the records or, if the ledger has a path of its own, that of the
+    ledger without ``.ledger``.
+    """
+
+    records: Path
+
+    @property
+    def path(self) -> Path:
+        """The path of the folder, which is created when the first release is saved."""
+        return self.records.with_name(self.records.name + ".releases")
+
+    def keep(self, name: str, release: Release) -> Path:
+        """Write a release to a new file and return its path."""
+        try:
+            self.path.mkdir(exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"{self.path}: the folder cannot be created ({error.strerror})."
+            ) from None
+        stem = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
+        file, k = self.path / f"{stem}.snh", 1
+        while file.exists():
+            k += 1
+            file = self.path / f"{stem}-{k}.snh"
+        write_whole(file, release.to_bytes())
+        return file
+
+    def releases(self, region: Region) -> Iterator[Release]:
+        """Yield the saved releases of a region, oldest first; files of other kinds are skipped."""
+        if not self.path.is_dir():
+            return
+        for file in sorted(self.path.glob("*.snh"), key=lambda file: file.stat().st_mtime):
+            try:
+                release = load(file).total()
+            except SnhkitError:  # a file of another program or version
+                continue
+            if release.region == region:
+                yield release
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -26,7 +26,7 @@ from snhkit.data.sources.columns import rules_of
 from snhkit.data.sources.opening import open_source
 from snhkit.geometry import Grid, Points, Region
 from snhkit.geometry.points import windows
-from snhkit.privacy.bounding import kept_records
+from snhkit.privacy.unit import kept_records
 
 pytest.importorskip("distributed")
 CLUSTER = {"n_workers": 1, "processes": False}

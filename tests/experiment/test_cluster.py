@@ -3,7 +3,7 @@
 import pytest
 
 import snhkit as snh
-from snhkit.experiment.places import Place
+from snhkit.experiment.evaluation import Place
 from snhkit.experiment.sweep import sweep
 
 pytest.importorskip("distributed")

@@ -1,11 +1,11 @@
 """Sweeps: what a table holds, and that an interruption changes nothing."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 
 import snhkit as snh
 from snhkit.errors import InputError
@@ -92,13 +92,11 @@ def test_interrupted_cells_are_kept(places, whole, tmp_path, monkeypatch):
     assert len(calls) == 3 + 13
 
 
-@pytest.mark.parametrize("pool", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
-def test_processes_change_nothing(places, whole, tmp_path, monkeypatch, pool):
-    if pool == "threads":  # as processes share their work, without their start
-        module = __import__("snhkit.experiment.sweep", fromlist=["measured"])
-        monkeypatch.setattr(module, "ProcessPoolExecutor", ThreadPoolExecutor)
+@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
+def test_processes_change_nothing(places, whole, tmp_path, backend):
     one = {"Fargo": places["Fargo"]}
-    parallel = swept(one, processes=2, seeds=(0,), file=tmp_path / "sweep.jsonl")
+    with parallel_config(backend):
+        parallel = swept(one, processes=2, seeds=(0,), file=tmp_path / "sweep.jsonl")
     alone = whole[(whole.city == "Fargo") & (whole.seed == 0)].reset_index(drop=True)
     pd.testing.assert_frame_equal(parallel, alone, check_exact=True)
 

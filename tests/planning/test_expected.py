@@ -12,9 +12,8 @@ from snhkit.errors import InputError
 from snhkit.methods import METHODS
 from snhkit.metrics import SIZE_BANDS_M
 from snhkit.planning import plan_table
-from snhkit.planning.crowding import crowding, sparsity
 from snhkit.planning.expected import _up
-from snhkit.planning.table import PLANNED, regressors
+from snhkit.planning.table import PLANNED, crowding, regressors, sparsity
 
 CITY = snh.Region.around(lat=0, lon=0, side_m=10_000)
 

@@ -10,8 +10,7 @@ from snhkit.errors import InputError, SnhkitError
 from snhkit.geometry import Grid, Histogram, Points
 from snhkit.privacy import ReplayableEntropy, Spend, SystemEntropy, discrete_laplace, exact
 from snhkit.privacy.budget import MAX_PART
-from snhkit.privacy.exact_draws import uniform_below
-from snhkit.privacy.noise import noisy_count, noisy_histogram
+from snhkit.privacy.noise import noisy_count, noisy_histogram, uniform_below
 from snhkit.privacy.scale import noise_scale
 
 TOP = 2**64 - 1

@@ -12,8 +12,7 @@ from snhkit.errors import InputError
 from snhkit.experiment import Place
 from snhkit.reproduction import figures as module
 from snhkit.reproduction import verdicts
-from snhkit.reproduction.drawing import reproduction_figure
-from snhkit.reproduction.figures import FIGURES, Job, figure
+from snhkit.reproduction.figures import FIGURES, Job, figure, reproduction_figure
 
 
 def table(*rows: tuple[str, float, float]) -> pd.DataFrame:

@@ -24,7 +24,7 @@ from snhkit.viz.reports.public_page import Imprint
 from snhkit.widgets.app import explore_app
 from snhkit.widgets.opening import explore
 from snhkit.widgets.own_file import OwnFile
-from snhkit.widgets.release_folder import ReleaseFolder
+from snhkit.widgets.session import ReleaseFolder
 
 FARGO = synthetic_points("fargo", 10).region
 

@@ -24,7 +24,7 @@ from snhkit.errors import InputError
 from snhkit.geometry import Region
 from snhkit.geometry.points import DAY_S, windows
 from snhkit.geometry.strata import LEFT_OUT, By
-from snhkit.privacy.bounding import mixed
+from snhkit.privacy.unit import mixed
 
 __all__ = ["Choice", "KeptPart", "Sorted", "bucket_count", "keep", "take_places"]
 

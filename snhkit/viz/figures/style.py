@@ -48,14 +48,8 @@ class MethodStyle:
 def method_style(title: str) -> dict[str, Any]:
     """Return a method's colour, marker and line style, as arguments for ``Axes.plot``.
 
-    Parameters
-    ----------
-    title : str
-        The title of a method, such as "SNH", or another name. Another name gets the first style
-        that no method has.
+    A name that is not the title of a method gets the first style that no method has.
 
-    Examples
-    --------
     >>> method_style("SNH")
     {'color': '#0072B2', 'marker': 'o', 'linestyle': '-'}
     """

@@ -114,17 +114,7 @@ def district_overlay(
 ) -> dict[str, Any]:
     """Return districts, coloured by their released counts, as a layer for ``DrawMap.layers``.
 
-    Parameters
-    ----------
-    release, districts, label
-        The same parameters as those of ``district_map``.
-    title : str
-        The title of the legend.
-
-    Returns
-    -------
-    dict
-        JSON values: ``districts`` (GeoJSON in degrees) and ``legend``, the content of the legend.
+    The parameters are those of ``district_map``, and the title of the legend.
     """
     local = Districts.of(districts, label).inside(release.region)
     frame = answers(release, local)

@@ -81,15 +81,8 @@ class Surface:
     def of(cls, release: "Release | Model", cell_m: float | None = None) -> "Surface":
         """Return the counts, by a release or a model, of the equal cells of a grid.
 
-        The grid depends only on the region and ``cell_m``, so the surfaces of different methods
-        can be compared.
-
-        Parameters
-        ----------
-        release : Release or Model
-            The release that counts the cells.
-        cell_m : float, optional
-            Width of the cells in metres; by default ``display_cell_m`` of the region.
+        Cells have the width ``cell_m``, by default ``display_cell_m`` of the region, and depend on
+        nothing else, so the surfaces of different methods can be compared.
         """
         grid = Grid.of_width(release.region, cell_m or display_cell_m(release.region))
         x, y = grid.corners().T
@@ -101,15 +94,9 @@ class Surface:
     def drawn(cls, release: "Release | Model", cell_m: float | None = None) -> "Surface":
         """Return counts for a picture that shows sharp edges between the cells of a release.
 
-        If the release has equal cells that are wider than the cells of the surface, each cell of
-        the surface gets the release's density at its own centre. In all other cases, the result is
-        that of ``of``. There, a cell of the surface that lies in two cells of the release gets a
-        mean of both densities.
-
-        Parameters
-        ----------
-        release, cell_m
-            The same parameters as those of ``of``.
+        If the release has equal cells that are wider than those of the surface, each cell of the
+        surface gets the release's density at its own centre. In all other cases, the result is that
+        of ``of``, where a cell that lies in two cells of the release gets a mean of both densities.
         """
         grid = Grid.of_width(release.region, cell_m or display_cell_m(release.region))
         cells = getattr(getattr(release, "model", release), "cells", None)
@@ -139,25 +126,8 @@ class ColourScale:
 
     Because of the square root, sparse streets remain visible next to a dense centre. The brightness
     of viridis increases evenly, so the scale can be read with every kind of colour vision, and in
-    grey. Negative densities, which noise causes, have the colour of 0.
-
-    Parameters
-    ----------
-    top : float
-        The density with the brightest colour. Larger densities have the same colour.
-    unit : str
-        Unit of the densities, as the legend shows it.
-    colours : str
-        Name of a colormap of matplotlib.
-
-    Examples
-    --------
-    >>> scale = ColourScale(top=40.0)
-    >>> scale.palette[scale.levels(np.array([0.0, 40.0]))]
-    array([[ 68,   1,  84],
-           [253, 231,  36]], dtype=uint8)
-    >>> scale.ticks
-    (0.0, 10.0, 40.0)
+    grey. Negative densities, which noise causes, have the colour of 0, and those above ``top`` its
+    own.
     """
 
     top: float

@@ -14,8 +14,8 @@ from snhkit.data.sources.columns import rules_of
 from snhkit.data.sources.opening import open_source
 from snhkit.errors import InputError, SnhkitError
 from snhkit.geometry import By, Grid, Partition, RangeQueries, Region
-from snhkit.privacy.bounding import kept_records
 from snhkit.privacy.count_source import PointSource
+from snhkit.privacy.unit import kept_records
 
 pytest.importorskip("distributed")
 

@@ -13,7 +13,7 @@ from snhkit.data.sources.columns import rules_of
 from snhkit.data.sources.opening import open_source
 from snhkit.errors import InputError
 from snhkit.geometry import Region
-from snhkit.privacy.bounding import kept_records
+from snhkit.privacy.unit import kept_records
 
 CITY = Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
 CHOOSE = partial(kept_records, most=3, key=np.array([17, 2**63 + 5], np.uint64))
