@@ -12,7 +12,7 @@ from snhkit.errors import InputError
 
 __all__ = [
     "cut", "floats", "frozen", "is_number", "is_plain", "positive", "two_numbers",
-    "typed_number", "typed_whole", "whole",
+    "typed_number", "typed_place", "typed_whole", "whole",
 ]  # fmt: skip
 
 
@@ -92,6 +92,12 @@ def typed_number(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"not a number: {text!r}")
     return number
+
+
+def typed_place(text: str) -> tuple[float, float]:
+    """Return the latitude and longitude that a person typed, after a comma or a space."""
+    lat, lon = map(typed_number, text.replace(",", " ").split())
+    return lat, lon
 
 
 def typed_whole(text: str) -> int:

@@ -93,12 +93,9 @@ def _where() -> "Region":
 
 
 def _centre(text: str) -> "str | tuple[float, float]":
-    from snhkit.checks import typed_number
+    from snhkit.checks import typed_place
 
-    if Path(text).is_file():
-        return text
-    lat, lon = map(typed_number, text.replace(",", " ").split())
-    return lat, lon
+    return text if Path(text).is_file() else typed_place(text)
 
 
 def _people(data: Path) -> tuple[list[str], dict[str, Any]]:

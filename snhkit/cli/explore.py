@@ -7,50 +7,26 @@ import click
 from snhkit.cli.output import say
 from snhkit.cli.records import (
     account_options,
+    districts_options,
+    people_options,
     place_options,
     refuse_same_file,
     refuse_unasked_people,
 )
 from snhkit.cli.scanning import tz_option
-from snhkit.cli.types import INPUT_FILE, Whole
 
 __all__ = ["explore"]
 
 
 @click.command()
 @place_options
-@click.option(
-    "--districts",
-    type=INPUT_FILE,
-    help="File of polygons, each of which gets a count: .geojson or .gpkg.",
-)
-@click.option("--label", metavar="COLUMN", help="With --districts: column of the districts' names.")
-@click.option(
-    "--user",
-    metavar="COLUMN",
-    help="Column of user ids; privacy then protects all records of a user, not only one record.",
-)
-@click.option(
-    "--max-per-user",
-    type=Whole(1),
-    metavar="N",
-    help="With --user: largest number of records of each user that are used, chosen at random.",
-)
+@districts_options
+@people_options
 @click.option(
     "--time", metavar="COLUMN", help="Column of times; maps by hour or weekday are then offered."
 )
 @tz_option
-@click.option(
-    "--unit",
-    metavar="UNIT",
-    help="Without --user, record states that each record is of another person. With --user and "
-    "--time, user-day, user-week and user-N-days protect all records of a user in one window of "
-    "1, 7 or N days [default: user].",
-)
 @click.option("--title", help="Title of pages and files that you publish; never the file's name.")
-@click.option(
-    "--n-public", is_flag=True, help="Declare that the number of records in the region is public."
-)
 @account_options
 @click.option(
     "--folder",

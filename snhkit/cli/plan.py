@@ -3,8 +3,8 @@
 import click
 
 from snhkit.cli.output import say
-from snhkit.cli.records import declared_region, read_file, sizes_option
-from snhkit.cli.types import INPUT_FILE, Epsilons, LatLon, Positive, Whole
+from snhkit.cli.records import declared_region, read_file, region_options, sizes_option
+from snhkit.cli.types import Epsilons, Positive, Whole
 from snhkit.defaults import DEFAULT_EPSILON
 
 __all__ = ["plan"]
@@ -39,18 +39,7 @@ __all__ = ["plan"]
     metavar="E",
     help="A mean relative error, such as 0.1: print the epsilon that gives this error.",
 )
-@click.option(
-    "--public",
-    type=INPUT_FILE,
-    help="Public points with about the same spatial distribution as the records.",
-)
-@click.option("--center", type=LatLon(), help="Centre of the region, in degrees.")
-@click.option(
-    "--side-km",
-    type=Positive(),
-    metavar="KM",
-    help="Side of the region, in kilometres.",
-)
+@region_options
 @click.option(
     "--unit",
     default="record",
@@ -76,8 +65,9 @@ def plan(
     This command reads no private records and spends nothing: the numbers come from a table of
     errors that were measured on public cities. The columns are the mean relative error of squares
     around records, the range that holds this error in 8 of 10 places, and the mean absolute error,
-    in records, of squares anywhere in the region. With --by, these are errors in one stratum, such
-    as an hour, and the last lines say what the division costs.
+    in records, of squares anywhere in the region. Points of --public that are about as clustered as
+    the records narrow the range. With --by, these are errors in one stratum, such as an hour, and
+    the last lines say what the division costs.
 
     \b
     Examples:

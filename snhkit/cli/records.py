@@ -18,6 +18,7 @@ from snhkit.cli.types import (
     OutputFile,
     Positive,
     Range,
+    Whole,
 )
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
@@ -32,12 +33,14 @@ __all__ = [
     "declared_region",
     "districts_options",
     "named_as_options",
+    "people_options",
     "place_options",
     "read",
     "read_file",
     "records_options",
     "refuse_same_file",
     "refuse_unasked_people",
+    "region_options",
     "region_sentence",
     "sizes_option",
     "synthetic",
@@ -55,23 +58,61 @@ def place_options(command):
             help="File of private records: .npy, .csv(.gz), .parquet, ...; snhkit release also "
             "takes a folder.",
         ),
-        click.option("--center", type=LatLon(), help="Centre of the region, in degrees."),
-        click.option(
-            "--side-km",
-            type=Positive(),
-            metavar="KM",
-            help="Side of the region, in kilometres.",
-        ),
-        click.option(
-            "--public",
-            type=INPUT_FILE,
-            help="File of public points near which queries are expected.",
-        ),
+        region_options,
         click.option(
             "--lat", metavar="COLUMN", help="Column of latitudes, if its name is not a common one."
         ),
         click.option(
             "--lon", metavar="COLUMN", help="Column of longitudes, if its name is not a common one."
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def region_options(command):
+    """Add the options for the region and for public points in it."""
+    center = click.option("--center", type=LatLon(), help="Centre of the region, in degrees.")
+    side_km = click.option(
+        "--side-km", type=Positive(), metavar="KM", help="Side of the region, in kilometres."
+    )
+    public = click.option(
+        "--public",
+        type=INPUT_FILE,
+        help="File of public points near which queries are expected.",
+    )
+    return center(side_km(public(command)))
+
+
+def people_options(command):
+    """Add the options that say whose records are hidden together, and whether n is public."""
+    options = [
+        click.option(
+            "--user",
+            metavar="COLUMN",
+            help="Column of user ids; privacy then protects all records of a user, not only one "
+            "record.",
+        ),
+        click.option(
+            "--max-per-user",
+            type=Whole(1),
+            metavar="N",
+            help="With --user: largest number of records of a user (and window of --unit) that "
+            "are counted, chosen at random.",
+        ),
+        click.option(
+            "--unit",
+            metavar="UNIT",
+            help="With --user and --time: user-day, user-week and user-N-days protect all records "
+            "of a user in one window of 1, 7 or N days; user protects all records of a user "
+            "[default: user]. Without --user, record states that each record is of another person.",
+        ),
+        click.option(
+            "--n-public",
+            is_flag=True,
+            help="Declare that the number of records in the region is public; otherwise, a method "
+            "that needs the number spends a part of epsilon on a noisy number.",
         ),
     ]
     for option in reversed(options):

@@ -10,6 +10,7 @@ from snhkit.cli.output import STANDARD_OUTPUT, say, write
 from snhkit.cli.records import (
     account_options,
     districts_options,
+    people_options,
     records_options,
     refuse_same_file,
     refuse_unasked_people,
@@ -17,7 +18,7 @@ from snhkit.cli.records import (
     tessellation,
 )
 from snhkit.cli.scanning import opened, scan_options
-from snhkit.cli.types import INPUT_FILE, Delta, Epsilons, Methods, OutputFile, Whole
+from snhkit.cli.types import INPUT_FILE, Delta, Epsilons, Methods, OutputFile
 from snhkit.errors import InputError, SnhkitError
 
 if TYPE_CHECKING:
@@ -45,31 +46,7 @@ __all__ = ["release"]
     "must have a delta, from --budget-delta.",
 )
 @sizes_option("boxes that the release is optimised for")
-@click.option(
-    "--n-public",
-    is_flag=True,
-    help="Declare that the number of records is public; otherwise, a method that needs the "
-    "number spends a part of epsilon on a noisy number.",
-)
-@click.option(
-    "--user",
-    metavar="COLUMN",
-    help="Column of user ids; privacy then protects all records of a user, not only one record.",
-)
-@click.option(
-    "--max-per-user",
-    type=Whole(1),
-    metavar="N",
-    help="With --user: largest number of records of a user (and window of --unit) that are "
-    "counted, chosen at random.",
-)
-@click.option(
-    "--unit",
-    metavar="UNIT",
-    help="With --user and --time: user-day, user-week and user-N-days protect all records of a "
-    "user in one window of 1, 7 or N days; user protects all records of a user [default: user]. "
-    "Without --user, record states that each record is of another person.",
-)
+@people_options
 @click.option(
     "--whose",
     default="person",

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from snhkit.cli.output import say
-from snhkit.cli.records import read
-from snhkit.cli.types import INPUT_FILE, LatLon, Positive
+from snhkit.cli.records import read, region_options
 from snhkit.files import write_whole
 
 if TYPE_CHECKING:
@@ -57,20 +56,7 @@ _DONE = "points.jsonl"  # measured values, with which an interrupted run continu
     help="A folder with the public data sets, or a file of your own records [default: synthetic "
     "cities].",
 )
-@click.option(
-    "--center", type=LatLon(), help="If --data is a file: centre of its region, in degrees."
-)
-@click.option(
-    "--side-km",
-    type=Positive(),
-    metavar="KM",
-    help="If --data is a file: side of its region, in kilometres.",
-)
-@click.option(
-    "--public",
-    type=INPUT_FILE,
-    help="If --data is a file: file of public points near which queries are expected.",
-)
+@region_options
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -82,8 +68,9 @@ def reproduce(names, quick, data, center, side_km, public, out) -> None:
     """Repeat the experiments behind the figures of the SNH paper (PVLDB 2022, Sec. 6).
 
     For each figure, the command writes a plot, a table, the paper's finding, and whether this run
-    agrees. If a run is interrupted, give the command again to continue it. The errors are for the
-    owner of the records and must not be published, unless the records are public.
+    agrees. If a run is interrupted, give the command again to continue it. A --data file of your
+    own needs --center and --side-km. The errors are for the owner of the records and must not be
+    published, unless the records are public.
 
     \b
     Examples:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
-from snhkit.checks import typed_number, typed_whole
+from snhkit.checks import typed_number, typed_place, typed_whole
 from snhkit.data import read_points
 from snhkit.data.sources.files import is_large
 from snhkit.data.sources.opening import people_column
@@ -227,7 +227,7 @@ def whole_number(what: str, text: str) -> int | None:
 def declared(center: str, side_km: str) -> tuple[float, float, float]:
     """Return latitude, longitude and side in metres of a square that a person typed."""
     try:
-        lat, lon = (typed_number(part) for part in center.replace(",", " ").split())
+        lat, lon = typed_place(center)
     except ValueError:
         raise InputError(
             "Centre must be latitude and longitude in degrees, such as 37.7637, -122.4337, not "
