@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry import Points, RangeQueries
-from snhkit.viz.figures.closeup import outline
-from snhkit.viz.maps.surface import UNIT, ColourScale
+from snhkit.viz.figures.closeup import finish_maps, outline
+from snhkit.viz.maps.surface import ColourScale
 
 if TYPE_CHECKING:
     from snhkit.release import Release
@@ -80,21 +79,10 @@ def cells_figure(
         if boxes is not None:
             outline(axis, boxes, per_unit_m=1000)
         axis.set_title(name, parse_math=False)
-        axis.set_xlabel("km east")
-        axis.set_ylabel("km north")
         axis.set_aspect("equal")
         axis.set_xlim(*shown[[0, 2]] / 1000)
         axis.set_ylim(*shown[[1, 3]] / 1000)
-        axis.locator_params(nbins=5)
-        axis.label_outer()
-    figure.colorbar(
-        ScalarMappable(scale.norm, scale.cmap),
-        ax=axes.tolist(),
-        extend="both",
-        ticks=list(scale.ticks),
-        format="%g",
-        label=UNIT,
-    )
+    finish_maps(figure, axes, scale)
     return figure
 
 

@@ -1,9 +1,10 @@
 """Figures of the cells around boxes, with counts as text, so that readers can add counts up."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
@@ -11,9 +12,9 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries
-from snhkit.viz.maps.surface import COLOURS, ColourScale, Surface
+from snhkit.viz.maps.surface import COLOURS, UNIT, ColourScale, Surface
 
-__all__ = ["closeup_figure", "outline"]
+__all__ = ["closeup_figure", "finish_maps", "outline"]
 
 _MAX_CELLS = 24  # cells per side; more numbers would be illegible
 _SLACK = 1e-9  # tolerance in cell widths; rounding errors of edges are smaller
@@ -90,6 +91,23 @@ def outline(axis: Axes, boxes: RangeQueries, per_unit_m: float = 1.0) -> None:
                 zorder=3,
             )
         )
+
+
+def finish_maps(figure: Figure, axes: Iterable[Axes], scale: ColourScale) -> None:
+    """Label maps that are drawn in kilometres, and add the colour bar that they share."""
+    for axis in axes:
+        axis.set_xlabel("km east")
+        axis.set_ylabel("km north")
+        axis.locator_params(nbins=5)
+        axis.label_outer()
+    figure.colorbar(
+        ScalarMappable(scale.norm, scale.cmap),
+        ax=figure.axes,
+        extend="both",
+        ticks=list(scale.ticks),
+        format="%g",
+        label=UNIT,
+    )
 
 
 def _span(

@@ -5,16 +5,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pandas as pd
-from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from snhkit.errors import InputError
 from snhkit.geometry import RangeQueries
-from snhkit.viz.figures.closeup import outline
+from snhkit.viz.figures.closeup import finish_maps, outline
 from snhkit.viz.figures.curves import need_columns
 from snhkit.viz.figures.style import method_styles
-from snhkit.viz.maps.surface import UNIT, ColourScale, Surface
+from snhkit.viz.maps.surface import ColourScale, Surface
 
 if TYPE_CHECKING:
     from snhkit.release import Release
@@ -91,17 +90,7 @@ def surface_figure(
         if boxes is not None:
             outline(axis, boxes, per_unit_m=1000)
         axis.set_title(name, parse_math=False)
-        axis.set_xlabel("km east")
-        axis.set_ylabel("km north")
-        axis.locator_params(nbins=5)
-        axis.label_outer()
-    figure.colorbar(
-        ScalarMappable(scale.norm, scale.cmap),
-        ax=axes.tolist(),
-        extend="both",
-        ticks=list(scale.ticks),
-        label=UNIT,
-    )
+    finish_maps(figure, axes[: len(surfaces)], scale)
     return figure
 
 

@@ -12,7 +12,7 @@ from snhkit.geometry import Grid, Partition, Region
 from snhkit.models import GridModel, Model, PackedGridModel, PartitionModel
 from snhkit.viz.maps.land import land
 
-__all__ = ["Counts", "ground"]
+__all__ = ["Counts", "ground", "rings"]
 
 _STEPS = 65_536  # the edges of rectangles are stored as multiples of side / 65,536, if they are
 
@@ -39,13 +39,16 @@ class Counts:
         return None
 
     @classmethod
-    def rounded(cls, model: Model, grid: Grid, unit: float) -> "Counts":
-        """Return a model's answers to the cells of a grid, rounded to multiples of ``unit``.
+    def rounded(cls, model: Model, most_cells: int, unit: float) -> "Counts":
+        """Return a model's answers to its cells, at most so many along a side, in ``unit``.
 
         The running sums along a row of cells are rounded, so that small counts do not vanish
         together.
         """
-        answers = model.answer(grid.boxes()).reshape(grid.m, grid.m)
+        parts = model.additive()
+        cells = parts.cells()
+        m = min(cells.m, most_cells) if isinstance(cells, Grid) else most_cells
+        answers = parts.answer(Grid(parts.region, m).boxes()).reshape(m, m)
         sums = np.rint(np.cumsum(answers, axis=1) / unit).astype(np.int64)
         return cls(np.diff(sums, axis=1, prepend=0), unit)
 
@@ -82,10 +85,7 @@ def ground(region: Region) -> dict[str, Any]:
     inside = shapely.intersection(shapely.transform(shapely.get_parts(shapes), metres), shown)
     simple = shapely.simplify(inside, side / 2_000)
     polygons = [p for p in shapely.get_parts(simple) if p.geom_type.endswith("Polygon")]
-    rings = [
-        [np.rint(shapely.get_coordinates(ring)).astype(int).ravel().tolist() for ring in _rings(p)]
-        for p in shapely.get_parts(shapely.multipolygons(polygons))
-    ] if polygons else []  # fmt: skip
+    parts = shapely.get_parts(shapely.multipolygons(polygons)) if polygons else ()
     xy = [region.to_xy(lat, lon) for lat, lon, _, kind in found["names"] if kind == "place"]
     names = [name for _, _, name, kind in found["names"] if kind == "place"]
     near = [
@@ -93,8 +93,11 @@ def ground(region: Region) -> dict[str, Any]:
         for (x, y), name in zip(xy, names, strict=True)
         if 0 < x < side and 0 < y < side
     ]
-    return {"land": rings, "names": near, "source": found["source"]}
+    return {"land": list(map(rings, parts)), "names": near, "source": found["source"]}
 
 
-def _rings(polygon: shapely.Polygon) -> list[Any]:
-    return [polygon.exterior, *polygon.interiors]
+def rings(shape: Any) -> list[list[int]]:
+    """Return the rings of a polygon in whole metres, each a flat list x, y, x, y, ..."""
+    parts = shapely.get_parts(shape)
+    every = [ring for part in parts for ring in (part.exterior, *part.interiors)]
+    return [np.rint(shapely.get_coordinates(ring)).astype(int).ravel().tolist() for ring in every]

@@ -19,7 +19,7 @@ from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.districts.boxes import estimates_text
 from snhkit.districts.districts import LocalDistricts
 from snhkit.errors import InputError, printable
-from snhkit.geometry import Grid, Region
+from snhkit.geometry import Region
 from snhkit.markup import count_texts, number
 from snhkit.methods import METHODS, key_of, title_of
 from snhkit.privacy import written
@@ -29,7 +29,7 @@ from snhkit.release.strata import StratifiedRelease
 from snhkit.viz.figures.plots import surface_figure
 from snhkit.viz.maps.districts import answers, density
 from snhkit.viz.maps.surface import ColourScale, Surface, pictures
-from snhkit.viz.reports.counts import Counts, ground
+from snhkit.viz.reports.counts import Counts, ground, rings
 from snhkit.viz.reports.page import picture
 from snhkit.viz.reports.rendering import packed, rendered, script
 
@@ -150,13 +150,13 @@ def _still(seen: Surface, region: Region, districts: LocalDistricts | None) -> M
     figure = surface_figure({"": seen}, colours="OrRd")
     around = ground(region)
     axis, side_km = figure.axes[0], region.side_m / 1000
-    shapes = [] if districts is None else [_outline(shape) for shape in districts.shapes]
+    shapes = _outlines(districts)
     axis.set_facecolor("#d4e2ea")  # the sea, as in city.css
-    for rings, fill, layer in (
+    for shape, fill, layer in (
         *((one, "#f4f3ef", -1) for one in around["land"]),
         *((one, "none", 1) for one in shapes),
     ):
-        path = Path.make_compound_path(*(Path(np.reshape(ring, (-1, 2)) / 1000) for ring in rings))
+        path = Path.make_compound_path(*(Path(np.reshape(ring, (-1, 2)) / 1000) for ring in shape))
         axis.add_patch(PathPatch(path, fc=fill, ec="#595959", lw=0.6, zorder=layer))
     for x, y, name in around["names"]:
         text = axis.text(x / 1000, y / 1000, name, ha="center", parse_math=False)
@@ -263,13 +263,8 @@ def _in_base64(text: str) -> str:
 
 def _counts(release: "Release") -> Counts:
     """Return the counts from which a page answers boxes, rounded if there are others in them."""
-    model = release.model
-    if (counts := Counts.of(model)) is not None:
-        return counts
-    additive = model.additive()
-    cells = additive.cells()
-    m = min(cells.m, _MOST_CELLS) if isinstance(cells, Grid) else _MOST_CELLS
-    return Counts.rounded(additive, Grid(release.region, m), 1 / (4 * release.record_epsilon))
+    counts = Counts.of(release.model)
+    return counts or Counts.rounded(release.model, _MOST_CELLS, 1 / (4 * release.record_epsilon))
 
 
 def _drawn(made: "Release | StratifiedRelease", districts: LocalDistricts | None) -> dict[str, str]:
@@ -289,7 +284,7 @@ def _drawn(made: "Release | StratifiedRelease", districts: LocalDistricts | None
     side = min(500.0, region.side_m)
     corner = (np.array([i, j]) + 0.5) * surface.grid.cell_m - side / 2
     x, y = np.clip(np.rint(corner), 0, region.side_m - side).tolist()
-    shapes = [] if districts is None else [_outline(shape) for shape in districts.shapes]
+    shapes = _outlines(districts)
     header = {
         "side": region.side_m,
         "layer": told[0],
@@ -304,8 +299,6 @@ def _drawn(made: "Release | StratifiedRelease", districts: LocalDistricts | None
     return script(packed(header, arrays), "counts", "city", "frames", "public")
 
 
-def _outline(shape: Any) -> list[list[int]]:
-    """Return the rings of a polygon in whole metres, each a flat list x, y, x, y, ..."""
-    parts = shapely.get_parts(shapely.simplify(shape, 5))
-    rings = [ring for part in parts for ring in (part.exterior, *part.interiors)]
-    return [np.rint(shapely.get_coordinates(ring)).astype(int).ravel().tolist() for ring in rings]
+def _outlines(districts: LocalDistricts | None) -> list[list[list[int]]]:
+    """Return the rings of each district, simplified to 5 metres."""
+    return [] if districts is None else list(map(rings, shapely.simplify(districts.shapes, 5)))

@@ -105,10 +105,8 @@ def _shown(release: Release) -> Counts:
     counts = Counts.of(release.model)
     if counts is not None and not counts.snapped:
         return counts
-    model = release.model.additive()
-    cells = model.cells()
-    m = min(cells.m, _MOST_CELLS) if isinstance(cells, Grid) else _MOST_CELLS
-    return Counts.rounded(model, Grid(release.region, m), 1 / (_UNITS * float(release.epsilon)))
+    unit = 1 / (_UNITS * float(release.epsilon))
+    return Counts.rounded(release.model, _MOST_CELLS, unit)
 
 
 def _told(here: _City, methods: tuple[str, ...], layers: list[Counts]) -> bytes:

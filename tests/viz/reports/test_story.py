@@ -42,7 +42,7 @@ def test_rounded_counts_lose_nothing_along_a_row():
     from snhkit.models import GridModel
 
     grid = Grid(synthetic_points("fargo", 1).region, 100)
-    counts = Counts.rounded(GridModel(grid, np.full((100, 100), 0.2)), grid, 1.0)
+    counts = Counts.rounded(GridModel(grid, np.full((100, 100), 0.2)), 100, 1.0)
     np.testing.assert_allclose(counts.values.sum(axis=1), 20, atol=0.5)
 
 
