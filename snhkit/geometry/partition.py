@@ -27,35 +27,20 @@ _MAX_SIDE = 2048
 @proven
 @dataclass(frozen=True, eq=False, repr=False)
 class Partition:
-    """A region divided into half-open rectangles, the cells [x0, x1) by [y0, y1).
+    """A region divided into c half-open rectangles, the cells [x0, x1) by [y0, y1) in metres.
 
-    Parameters
-    ----------
-    region : Region
-        The region that is divided into cells.
-    x0, y0, x1, y1 : array, shape (c,)
-        The edges of c cells in metres. Two neighbouring cells must have exactly equal numbers for
-        the edge that they share.
+    The constructor proves that the cells cover the region and do not overlap; else it raises
+    InputError. Two neighbouring cells must have exactly equal numbers for the edge that they share.
+    Put +1 on the lower-left and the upper-right corner of each cell, and -1 on the other two
+    corners. These numbers determine how many cells cover each position. Every position is therefore
+    covered once if and only if the numbers at each position add up to 0, except at the corners of
+    the region, where they add up to +1 at the lower left and the upper right and to -1 at the other
+    two.
 
-    Raises
-    ------
-    InputError
-        If the cells leave a gap, overlap, or extend beyond the region.
-
-    Examples
-    --------
     >>> city = Region.around(lat=0, lon=0, side_m=4)
     >>> halves = Partition(city, [0, 0], [0, 1], [4, 4], [1, 4])
     >>> halves.count(Points(city, [[3, 0], [3, 1], [0, 3]])).counts
     array([1, 2])
-
-    Notes
-    -----
-    The constructor proves that the cells cover the region and do not overlap. Put +1 on the
-    lower-left and the upper-right corner of each cell, and -1 on the other two corners. These
-    numbers determine how many cells cover each position. Every position is therefore covered once
-    if and only if the numbers at each position add up to 0, except at the corners of the region,
-    where they add up to +1 at the lower left and the upper right and to -1 at the other two.
     """
 
     region: Region

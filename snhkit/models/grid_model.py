@@ -20,19 +20,8 @@ _NOISES: dict[str, type[GridNoise]] = {noise.kind: noise for noise in (BlockNois
 
 @dataclass(frozen=True, eq=False)
 class GridModel:
-    """A model of estimated counts of a grid's cells, each spread evenly inside its cell.
+    """A model of estimated counts of m by m cells, each spread evenly inside its cell.
 
-    Parameters
-    ----------
-    grid : Grid
-        The grid of m by m cells.
-    values : ndarray, shape (m, m)
-        The estimated count of each cell, in records.
-    noise_model : GridNoise, optional
-        The covariance of the noise in ``values``; by default, the covariance is unknown.
-
-    Examples
-    --------
     >>> city = Region.around(lat=0, lon=0, side_m=4)
     >>> grid = Grid(city, 2)
     >>> model = GridModel(grid, np.array([[1, 2], [3, 4]]), BlockNoise.independent(2, 8.0))
@@ -42,8 +31,8 @@ class GridModel:
     """
 
     grid: Grid
-    values: NDArray
-    noise_model: GridNoise | None = None
+    values: NDArray  # records, shape (m, m)
+    noise_model: GridNoise | None = None  # of ``values``; None if it is unknown
     kind: ClassVar[str] = "grid"
 
     @property

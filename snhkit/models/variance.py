@@ -65,32 +65,18 @@ class GridNoise(Protocol):
 class BlockNoise:
     """Noise whose covariance is a weighted sum of projections onto averages over blocks of cells.
 
-    The grid has m by m cells. Divide the x axis into b equal blocks of m / b cells. Let X_b be
-    m / b times the sum of the squared fractions of these blocks that a box covers, and Y_b the same
-    along the y axis. The variance of the noise in the sum of counts over the box is the sum of
-    weights[i][j] X_b Y_c over all i and j, where b = blocks[i] and c = blocks[j].
+    Let P_b be the projection of a vector of m numbers, those along an axis of m by m cells, onto
+    its averages over b equal blocks. The covariance of the counts is the sum of weights[i][j] P_b ⊗
+    P_c over all i and j, where b = blocks[i] for the x axis and c = blocks[j] for the y axis divide
+    m. The variance of a box's count is therefore the sum of weights[i][j] X_b Y_c: X_b is the
+    squared length of P_b w, for w the fractions of the m cells that the box covers along x, and Y_c
+    that along y. Weights are in squared records.
 
-    Parameters
-    ----------
-    blocks : tuple of int
-        The numbers of equal blocks into which an axis is divided; each number divides m.
-    weights : tuple of tuple of float
-        A square matrix of weights, in squared records, with one row and one column for each entry
-        of ``blocks``. Rows are for the x axis, columns for the y axis.
-
-    Examples
-    --------
     >>> from snhkit.geometry import Region
     >>> city = Grid(Region.around(lat=0, lon=0, side_m=4), 4)
     >>> boxes = RangeQueries(city.region, [0, 0], [0, 0], [2, 1.5], [2, 1])
     >>> BlockNoise.independent(4, 3.0).variance(city, boxes)
     array([12.  ,  3.75])
-
-    Notes
-    -----
-    Let P_b be the projection of a vector of m numbers onto its averages over b blocks. The
-    covariance of the counts is the sum of weights[i][j] P_b ⊗ P_c, and X_b is the squared length
-    of P_b w, for w the fractions of the m cells that a box covers along x.
     """
 
     blocks: tuple[int, ...]

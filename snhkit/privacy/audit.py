@@ -25,28 +25,14 @@ _MAX_THRESHOLDS = 200
 class Audit:
     """The result of an audit: a mechanism's promised epsilon, and lower bounds on the real one.
 
-    Parameters
-    ----------
-    promised : float
-        The epsilon that is claimed.
-    shown : mapping of str to float
-        The lower bound that the outputs for each pair of neighbouring inputs give. The keys are
-        the names of the pairs.
-    runs : int
-        The number of runs of the mechanism on each input.
-    confidence : float
-        The probability, between 0 and 1, with which all lower bounds hold together.
-
-    Examples
-    --------
     >>> print(Audit(0.5, {"one record or none": 0.31, "a crowd": 0.2}, 2_000, 0.99))
     promised 0.5, at least 0.31 shown (by one record or none; 2 pairs, 2,000 runs, 99 %)
     """
 
     promised: float
-    shown: Mapping[str, float]
-    runs: int
-    confidence: float
+    shown: Mapping[str, float]  # by the names of pairs of inputs
+    runs: int  # on each input
+    confidence: float  # of all bounds together
 
     @property
     def largest(self) -> float:

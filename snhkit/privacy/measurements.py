@@ -84,24 +84,9 @@ class Measurements:
     the unit of privacy, and enters its cost in ``spends``. The builder chooses the cost, and this
     object computes the noise from the cost and the sensitivity. Apart from noisy measurements, the
     object shows public values only. A build that draws Gaussian noise spends rho, the parameter of
-    zero-concentrated differential privacy, instead of epsilon.
+    zero-concentrated differential privacy, instead of epsilon. A measurement that costs more than
+    is left raises BudgetExceeded; then no record is counted.
 
-    Parameters
-    ----------
-    source : CountSource
-        The private records.
-    terms : Terms
-        The public terms, with the largest epsilon that may be spent.
-    entropy : Entropy
-        The source of the noise.
-
-    Raises
-    ------
-    BudgetExceeded
-        By every measurement that costs more epsilon than is left; then no record is counted.
-
-    Examples
-    --------
     >>> from snhkit.geometry import Points
     >>> from snhkit.privacy import PointSource, PrivacyUnit, SystemEntropy
     >>> city = Region.around(lat=0, lon=0, side_m=100)

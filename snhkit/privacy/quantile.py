@@ -102,18 +102,9 @@ class NoisyQuantile:
 class NoisyContributions:
     """The noisy number of people in each range of records per person, which may be published.
 
-    Parameters
-    ----------
-    candidates : ndarray of int, shape (k,)
-        Candidates for ``max_per_user``, ascending.
-    people : ndarray of int, shape (k + 1,)
-        The noisy number of people in each range. A range reaches from above one candidate up to
-        the next; the last range is above all candidates.
-    epsilon : Fraction
-        The cost of these numbers.
+    A range reaches from above one candidate for ``max_per_user`` up to the next; the last is above
+    all.
 
-    Examples
-    --------
     >>> found = NoisyContributions(np.array([1, 2, 4]), np.array([50, 30, 18, 2]), Fraction(1, 2))
     >>> found.bound(0.8), found.bound(0.81)
     (2, 4)
@@ -124,9 +115,9 @@ class NoisyContributions:
     2             4    2     0.02         0.03   5.64   6.04
     """
 
-    candidates: NDArray[np.int64]
-    people: NDArray[np.int64]
-    epsilon: Fraction
+    candidates: NDArray[np.int64]  # ascending, shape (k,)
+    people: NDArray[np.int64]  # shape (k + 1,)
+    epsilon: Fraction  # the cost of these numbers
 
     def bound(self, quantile: float) -> int:
         """Return the smallest candidate that suffices for a share of people, or the last."""

@@ -43,25 +43,6 @@ def with_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
     A solution is Python code in a folded part (an HTML ``details`` element) after the exercise. The
     code replaces the contents of the exercise's code cell, which has the tag "exercise". If there
     is no such cell, the code goes into a new cell after the folded part.
-
-    Parameters
-    ----------
-    notebook : dict
-        A notebook of format 4, as ``json.load`` reads it. The notebook is not changed.
-
-    Returns
-    -------
-    dict
-        The copy.
-
-    Examples
-    --------
-    >>> def cell(kind, source, *tags):
-    ...     return {"id": kind, "cell_type": kind, "source": source, "metadata": {"tags": tags}}
-    >>> text = "<details>\\n\\n```python\\nx = 4\\n```\\n\\n</details>"
-    >>> lecture = {"cells": [cell("code", "x = ...", "exercise"), cell("markdown", text)]}
-    >>> with_solutions(lecture)["cells"][0]["source"]
-    'x = 4'
     """
     solved = copy.deepcopy(notebook)
     cells: list[dict[str, Any]] = []
@@ -84,23 +65,6 @@ def without_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
     """Return a copy of a notebook without solutions; cells that become empty are left out.
 
     Solutions are folded parts of Markdown cells (HTML ``details`` elements).
-
-    Parameters
-    ----------
-    notebook : dict
-        A notebook of format 4. The notebook is not changed.
-
-    Returns
-    -------
-    dict
-        The copy.
-
-    Examples
-    --------
-    >>> text = "**1.** Why?\\n\\n<details>Because.</details>\\n"
-    >>> cell = {"id": "a", "cell_type": "markdown", "source": text, "metadata": {}}
-    >>> without_solutions({"cells": [cell]})["cells"][0]["source"]
-    '**1.** Why?'
     """
     clean = copy.deepcopy(notebook)
     for cell in clean["cells"]:

@@ -52,19 +52,9 @@ _SPECK_M = 0.01  # side of a box that is small enough to lie in one cell of a re
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Surface:
-    """The count of each cell of a grid, which can be drawn as a picture.
+    """The count of each cell of a grid, shape (m, m), which can be drawn as a picture.
 
-    Parameters
-    ----------
-    grid : Grid
-        The grid, with m columns and m rows of cells.
-    counts : ndarray, shape (m, m)
-        ``counts[i, j]`` is for the i-th column from the west and the j-th row from the south.
-
-    Raises
-    ------
-    InputError
-        If the counts do not have the grid's shape.
+    ``counts[i, j]`` is for the i-th column from the west and the j-th row from the south.
     """
 
     grid: Grid
