@@ -7,6 +7,7 @@ to less than ``MAX_CHANCE``. ``pytest --chance 100`` runs each of these tests 10
 others. ``pytest --noise-seed 7`` gives other noise to all tests without the mark.
 """
 
+import json
 import os
 import shutil
 import tempfile
@@ -24,6 +25,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from numpy.typing import NDArray
+from safetensors.numpy import load as parse
+from safetensors.numpy import save
 
 # In the tests of these packages, shapes in signatures are checked (see `checked`); other tests pass
 # wrong types on purpose.
@@ -168,6 +171,19 @@ class Noise:
             items[:] = kept
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Ignore that Dask's own sockets and loops are closed late, in modules that use a cluster."""
+    late = {item.path for item in items if "client" in getattr(item, "fixturenames", ())}
+    for item in items:
+        if item.path in late:
+            for name in (
+                "ResourceWarning",
+                "DeprecationWarning",
+                "pytest.PytestUnraisableExceptionWarning",
+            ):
+                item.add_marker(pytest.mark.filterwarnings(f"ignore::{name}"))
+
+
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Return the number of worker processes: up to 4 for the whole suite, 0 for chosen tests."""
     every = config.args_source is pytest.Config.ArgsSource.TESTPATHS
@@ -225,6 +241,28 @@ def released() -> Callable[..., Any]:
         return PrivateDataset(records, **terms).release(builder, epsilon=epsilon, **asked)
 
     return release
+
+
+@pytest.fixture
+def altered(tmp_path: Path) -> Callable[..., Path]:
+    """Return the function that writes the file bad.snh, a release some of whose parts are others.
+
+    A setting, a field of the header or an array is replaced; it is missing if it is in ``drop``.
+    """
+
+    def write(
+        content: bytes, settings: Any = None, arrays: Any = None, drop: Any = (), **header: Any
+    ) -> Path:
+        size = int.from_bytes(content[:8], "little")
+        about = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["snhkit"]) | header
+        told, tensors = about["settings"] | (settings or {}), parse(content) | (arrays or {})
+        about["settings"] = {name: one for name, one in told.items() if name not in drop}
+        kept = {name: one for name, one in tensors.items() if name not in drop}
+        path = tmp_path / "bad.snh"
+        path.write_bytes(save(kept, metadata={"snhkit": json.dumps(about)}))
+        return path
+
+    return write
 
 
 @pytest.fixture(scope="module")

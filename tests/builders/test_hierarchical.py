@@ -109,15 +109,6 @@ def test_consistency_is_weighted_least_squares(sides, seed):
     np.testing.assert_allclose(consistent(levels, variances).ravel(), best, atol=1e-8)
 
 
-@pytest.mark.parametrize("sides", [(1, 2, 4, 8), (4, 12), (1, 3, 9)])
-def test_consistent_counts_are_unchanged(sides):
-    m = sides[-1]
-    leaves = np.arange(float(m * m)).reshape(m, m)
-    levels = [leaves.reshape(s, m // s, s, m // s).sum(axis=(1, 3)) for s in sides]
-    variances = [float(len(sides) - nth) for nth in range(len(sides))]
-    np.testing.assert_allclose(consistent(levels, variances), leaves)
-
-
 def test_two_levels_worked_out_by_hand():
     """A cell of variance 3 has nine parts of variance 1: the weight is 9/12, the difference 16."""
     levels = [np.array([[25]]), np.ones((3, 3))]

@@ -1,9 +1,17 @@
 """`snhkit explore` with a file of records."""
 
+import pytest
 
-def test_a_file_to_explore_needs_its_square_and_a_budget_once(run, trips, tmp_path, monkeypatch):
-    opened = []
-    monkeypatch.setattr("snhkit.cli.launch.explore_in_voila", lambda **told: opened.append(told))
+
+@pytest.fixture
+def opened(monkeypatch) -> list[dict]:
+    """What the app was opened with."""
+    told = []
+    monkeypatch.setattr("snhkit.cli.launch.explore_in_voila", lambda **given: told.append(given))
+    return told
+
+
+def test_a_file_to_explore_needs_its_square_and_a_budget_once(run, trips, tmp_path, opened):
     assert "--data needs --center" in run("explore", "--app", "--data", "t.csv")[2]
     assert "Create it by adding --budget" in run("explore", "--app", *trips)[2]
     assert "--budget needs --data" in run("explore", "--app", "--budget", 1)[2]
@@ -15,9 +23,7 @@ def test_a_file_to_explore_needs_its_square_and_a_budget_once(run, trips, tmp_pa
     assert run("explore", "--app", *trips)[0] == 0  # the ledger holds the budget
 
 
-def test_people_are_asked_about(run, trips, tmp_path, monkeypatch):
-    opened = []
-    monkeypatch.setattr("snhkit.cli.launch.explore_in_voila", lambda **told: opened.append(told))
+def test_people_are_asked_about(run, trips, tmp_path, opened):
     text = (tmp_path / "t.csv").read_text(encoding="utf-8")
     (tmp_path / "t.csv").write_text(text.replace("bearer", "cab_id"), encoding="utf-8")
     words = ["explore", "--app", *trips, "--budget", 1]
@@ -30,9 +36,7 @@ def test_people_are_asked_about(run, trips, tmp_path, monkeypatch):
     assert opened[0]["file"].unit.kind == "record"
 
 
-def test_a_class_shows_invented_cities_in_the_app_only(run, trips, monkeypatch):
-    opened = []
-    monkeypatch.setattr("snhkit.cli.launch.explore_in_voila", lambda **told: opened.append(told))
+def test_a_class_shows_invented_cities_in_the_app_only(run, trips, opened):
     code, _, err = run("explore", "--app", "--class", *trips, "--budget", 1)
     assert code == 2
     assert "visitors would share the budget of --data" in " ".join(err.split())
@@ -42,11 +46,7 @@ def test_a_class_shows_invented_cities_in_the_app_only(run, trips, monkeypatch):
     assert opened == [{"browser": False, "file": None, "visitors": True, "background": {}}]
 
 
-def test_a_background_is_for_the_app_and_a_file_of_tiles_has_its_full_path(
-    run, tmp_path, monkeypatch
-):
-    opened = []
-    monkeypatch.setattr("snhkit.cli.launch.explore_in_voila", lambda **told: opened.append(told))
+def test_a_background_is_for_the_app_and_a_file_of_tiles_has_its_full_path(run, tmp_path, opened):
     assert "--tiles needs --app" in run("explore", "--tiles", "a.mbtiles")[2]
     assert "--attr needs --tiles" in run("explore", "--app", "--attr", "us")[2]
     assert not opened

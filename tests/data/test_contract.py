@@ -46,11 +46,6 @@ METRES = Transformer.from_crs(4326, 26971, always_xy=True).transform(LON, LAT)
 METRES = [np.where(np.isfinite(axis), axis, np.nan) for axis in METRES]
 SECONDS = 1_793_491_200 + RNG.integers(0, 5 * 86_400, N)
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
 
 WHOLE = pa.array(ID, mask=NOBODY)
 IDS = {

@@ -8,13 +8,6 @@ from snhkit.experiment.sweep import sweep
 
 pytest.importorskip("distributed")
 
-# Dask's own sockets and loops are closed when Python feels like it.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
-
 
 def finished(client):
     """The number of tasks that workers have finished."""

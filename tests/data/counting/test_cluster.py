@@ -23,13 +23,6 @@ CITY = Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
 KEY = np.array([3, 4], np.uint64)
 N = 40_000
 
-# Dask's own sockets and loops are closed when Python feels like it.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
-
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):

@@ -1,11 +1,8 @@
 import dataclasses
-import json
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from safetensors.numpy import load as parse
-from safetensors.numpy import save
 
 from snhkit import load
 from snhkit.errors import ReleaseFileError
@@ -169,21 +166,17 @@ def test_how_many_are_asked_at_once_does_not_matter(count, monkeypatch):
 class TestDistrust:
     """A file whose parts do not fit one another is refused, naming the file."""
 
-    @staticmethod
-    def file(tmp_path, settings=None, arrays=None, drop=(), model=None):
-        model = model or slopes()
-        release = Release("SNH", {}, 1, PrivacyUnit("record"), 9, False, PAID, model)
-        data = release.to_bytes()
-        about = json.loads(json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])[
-            "__metadata__"]["snhkit"])  # fmt: skip
-        about["settings"] |= settings or {}
-        tensors = {k: v for k, v in parse(data).items() if k not in drop} | (arrays or {})
-        path = tmp_path / "bad.snh"
-        path.write_bytes(save(tensors, metadata={"snhkit": json.dumps(about)}))
-        return path
+    @pytest.fixture
+    def file(self, altered):
+        def write(*parts, model=None, **more):
+            told = model or slopes()
+            release = Release("SNH", {}, 1, PrivacyUnit("record"), 9, False, PAID, told)
+            return altered(release.to_bytes(), *parts, **more)
 
-    def test_the_file_itself_is_good(self, tmp_path):
-        assert load(self.file(tmp_path)).model.network == NETWORK
+        return write
+
+    def test_the_file_itself_is_good(self, file):
+        assert load(file()).model.network == NETWORK
 
     @pytest.mark.parametrize(
         "settings",
@@ -220,9 +213,9 @@ class TestDistrust:
         ],
         ids=lambda settings: str(settings)[:60],
     )
-    def test_settings(self, settings, tmp_path):
+    def test_settings(self, settings, file):
         with pytest.raises(ReleaseFileError, match=r"bad\.snh"):
-            load(self.file(tmp_path, settings))
+            load(file(settings))
 
     @pytest.mark.parametrize(
         "arrays",
@@ -239,14 +232,14 @@ class TestDistrust:
         ],
         ids=lambda a: "-".join(f"{k}{v.shape}" for k, v in a.items()),
     )
-    def test_arrays(self, arrays, tmp_path):
+    def test_arrays(self, arrays, file):
         with pytest.raises(ReleaseFileError, match=r"bad\.snh"):
-            load(self.file(tmp_path, arrays=arrays))
+            load(file(arrays=arrays))
 
     @pytest.mark.parametrize("name", ["map", "blocks", "w1"])
-    def test_missing_arrays(self, name, tmp_path):
+    def test_missing_arrays(self, name, file):
         with pytest.raises(ReleaseFileError, match=r"bad\.snh"):
-            load(self.file(tmp_path, drop=(name,)))
+            load(file(drop=(name,)))
 
     @pytest.mark.parametrize(
         ("settings", "arrays"),
@@ -257,16 +250,16 @@ class TestDistrust:
         ],
         ids=str,
     )
-    def test_what_does_not_fit_told_sizes(self, settings, arrays, tmp_path):
-        assert load(self.file(tmp_path, model=told_sizes())).model.scaling == "learned"
+    def test_what_does_not_fit_told_sizes(self, settings, arrays, file):
+        assert load(file(model=told_sizes())).model.scaling == "learned"
         with pytest.raises(ReleaseFileError, match=r"bad\.snh"):
-            load(self.file(tmp_path, settings, arrays, model=told_sizes()))
+            load(file(settings, arrays, model=told_sizes()))
 
     @pytest.mark.parametrize(
         "model", [slopes(), told_sizes(), mapped()], ids=["slopes", "sizes", "map"]
     )
-    def test_a_model_survives_its_file(self, model, tmp_path):
-        again = load(self.file(tmp_path, model=model)).model
+    def test_a_model_survives_its_file(self, model, file):
+        again = load(file(model=model)).model
         for field in dataclasses.fields(SNHModel):
             one, other = getattr(model, field.name), getattr(again, field.name)
             if field.name == "params":
