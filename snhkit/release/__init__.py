@@ -1,4 +1,4 @@
-"""Releases, their file format, their cards and signatures, and their answers for polygons."""
+"""Releases, their file format, their cards, and their answers for boxes and polygons."""
 
 from snhkit.release.card import card_json, card_markdown, card_registry
 from snhkit.release.release import Release

@@ -360,10 +360,7 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
         within=0.02,
         slips=[
             (
-                lambda epsilon, error: (
-                    2 / (epsilon * error) ** 2,
-                    epsilon,
-                ),
+                lambda epsilon, error: (2 / (epsilon * error) ** 2, epsilon),
                 "The second number is the ε of all answers together.",
             ),
         ],
@@ -447,10 +444,7 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
         within=0.02,
         slips=[
             (
-                lambda k: (
-                    1 / k,
-                    1 / k,
-                ),
+                lambda k: (1 / k, 1 / k),
                 "Averaging divides the variance by k; the error bar is its root.",
             ),
         ],
@@ -554,10 +548,7 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
         "all of them.",
         slips=[
             (
-                lambda maps: (
-                    max(e for _, e in maps),
-                    sum(e for _, e in maps),
-                ),
+                lambda maps: (max(e for _, e in maps), sum(e for _, e in maps)),
                 "A day may have several maps, whose ε add up.",
             ),
         ],
@@ -571,10 +562,7 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
         within=0.02,
         slips=[
             (
-                lambda epsilon, days: (
-                    epsilon / days,
-                    2**0.5 / epsilon,
-                ),
+                lambda epsilon, days: (epsilon / days, 2**0.5 / epsilon),
                 "That is the noise for the whole ε. A map has the ε of one day.",
             ),
         ],

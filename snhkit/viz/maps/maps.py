@@ -6,12 +6,14 @@ import importlib.util
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import folium
 import numpy as np
-from branca.element import Element
+from branca.element import Element, MacroElement
+from jinja2 import Template
 
 from snhkit.errors import InputError, SnhkitError
 from snhkit.geometry import RangeQueries, Region
@@ -22,10 +24,6 @@ from snhkit.viz.maps.surface import ColourScale, Surface, surface_overlay
 
 if TYPE_CHECKING:
     from snhkit.release import Release
-from pathlib import Path
-
-from branca.element import MacroElement
-from jinja2 import Template
 
 __all__ = [
     "Furniture",

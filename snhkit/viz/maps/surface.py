@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -16,16 +16,9 @@ from PIL import Image
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
-
-if TYPE_CHECKING:
-    from snhkit.models import Model
-from typing import TYPE_CHECKING
-
+from snhkit.models import Model
 from snhkit.release import Release
 from snhkit.release.polygon_model import PolygonModel
-
-if TYPE_CHECKING:
-    from snhkit.release import Release
 
 __all__ = [
     "COLOURS",
@@ -68,20 +61,18 @@ class Surface:
             )
 
     @classmethod
-    def of(cls, release: "Release | Model", cell_m: float | None = None) -> "Surface":
+    def of(cls, release: Release | Model, cell_m: float | None = None) -> "Surface":
         """Return the counts, by a release or a model, of the equal cells of a grid.
 
         Cells have the width ``cell_m``, by default ``display_cell_m`` of the region, and depend on
         nothing else, so the surfaces of different methods can be compared.
         """
         grid = Grid.of_width(release.region, cell_m or display_cell_m(release.region))
-        x, y = grid.corners().T
-        side = np.full(len(x), grid.cell_m)
-        counts = release.answer(RangeQueries(release.region, x, y, side, side))
+        counts = release.answer(grid.boxes())
         return cls(grid, np.asarray(counts, float).reshape(grid.m, grid.m))
 
     @classmethod
-    def drawn(cls, release: "Release | Model", cell_m: float | None = None) -> "Surface":
+    def drawn(cls, release: Release | Model, cell_m: float | None = None) -> "Surface":
         """Return counts for a picture that shows sharp edges between the cells of a release.
 
         If the release has equal cells that are wider than those of the surface, each cell of the
@@ -244,7 +235,7 @@ _MAX_CELLS = 60_000
 _UNIT = 1e-6  # degrees, at most 11 cm
 
 
-def cell_outlines(release: "Release") -> tuple[dict[str, Any] | None, str]:
+def cell_outlines(release: Release) -> tuple[dict[str, Any] | None, str]:
     """Return the outlines of the cells in which a release counts records, and a note on them.
 
     ``corners`` holds, for each cell, the whole steps of ``unit`` degrees from ``origin``, the
