@@ -454,7 +454,6 @@ class PrivateDataset:
         epsilon: Epsilon,
         n: int | None = None,
         public: Points | None = None,
-        measure: str = "rel_error",
         by: By | None = None,
     ) -> "Recommendation":
         """Return the errors to expect of a release, and the method with the least, at no cost.
@@ -472,8 +471,6 @@ class PrivateDataset:
             A rough number of the records that are kept. It is needed if the number is private.
         public : Points, optional
             Public points of the region that are about as clustered as the records.
-        measure : str
-            The error to minimise, as in ``recommend``.
         by : By, optional
             The strata of a release, as in ``recommend``.
 
@@ -515,7 +512,6 @@ class PrivateDataset:
             region=self.region,
             unit=self.unit.kind,
             max_per_user=self.unit.max_per_user,
-            measure=measure,
             by=by,
         )
 

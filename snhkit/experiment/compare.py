@@ -1,13 +1,13 @@
 """Tables of the errors of releases, computed from the true records, for their owner only."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from snhkit.data.counting.exact import ExactCounts
 from snhkit.experiment.evaluation import SizeBand, adds_up, anywhere, asked, bands_in
 from snhkit.geometry import Asked, Points, RangeQueries
-from snhkit.metrics import SIZE_BANDS_M, band_name
+from snhkit.metrics import band_name
 from snhkit.release import Release
 
 if TYPE_CHECKING:
@@ -107,9 +107,7 @@ def compare_sizes(
     releases: Mapping[str, Release],
     *,
     truth: Points | ExactCounts,
-    bands_m: Sequence[tuple[float, float]] = SIZE_BANDS_M,
     count: int = 1_000,
-    seed: int = 0,
 ) -> "pd.DataFrame":
     """Return a table of the errors of releases for small and for large squares.
 
@@ -122,23 +120,19 @@ def compare_sizes(
         The releases, by the name that the table shows.
     truth : Points or ExactCounts
         The true records, in memory or, as ``scan_points`` returns them, in files.
-    bands_m : sequence of (float, float)
-        The size bands: for each, the smallest and the largest side of its squares in metres. A
-        band whose largest squares do not fit into the region is left out.
     count : int
         The number of squares centred on records for each band. As many are placed anywhere in the
         region.
-    seed : int
-        A public seed; the same seed draws the same squares.
 
     Returns
     -------
     DataFrame
-        One row for each release and band, with the columns ``method`` (the name of the release),
-        ``epsilon``, ``size`` (the band as text), ``from_m``, ``to_m``, ``rel_error`` (mean relative
-        error of squares centred on records, with the smoothing of ``relative_errors``) and
-        ``abs_error_anywhere`` (mean absolute error, in records, of squares of the same sizes placed
-        uniformly in the region).
+        One row for each release and each of the default size bands whose largest squares fit into
+        the region, with the columns ``method`` (the name of the release), ``epsilon``, ``size``
+        (the band as text), ``from_m``, ``to_m``, ``rel_error`` (mean relative error of squares
+        centred on records, with the smoothing of ``relative_errors``) and ``abs_error_anywhere``
+        (mean absolute error, in records, of squares of the same sizes placed uniformly in the
+        region).
 
     Raises
     ------
@@ -160,7 +154,7 @@ def compare_sizes(
     """
     import pandas as pd
 
-    bands = [SizeBand.of(truth, band, count, seed) for band in bands_in(truth.region, bands_m)]
+    bands = [SizeBand.of(truth, band, count) for band in bands_in(truth.region)]
     rows = [_size_row(name, release, band) for name, release in releases.items() for band in bands]
     table = pd.DataFrame(rows, columns=list(_SIZE_COLUMNS))
     table.attrs["warning"] = OWNER_ONLY

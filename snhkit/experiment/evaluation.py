@@ -1,7 +1,6 @@
 """Places and squares on which errors are measured."""
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -133,8 +132,6 @@ def adds_up(release: Release, n: int) -> float:
     return total / n if n else float("nan")
 
 
-def bands_in(
-    region: Region, bands_m: Sequence[tuple[float, float]] = SIZE_BANDS_M
-) -> list[tuple[float, float]]:
-    """Return those of the size bands ``bands_m`` whose largest squares fit into a region."""
-    return [band for band in bands_m if band[1] <= region.side_m]
+def bands_in(region: Region) -> list[tuple[float, float]]:
+    """Return those of ``SIZE_BANDS_M`` whose largest squares fit into a region."""
+    return [band for band in SIZE_BANDS_M if band[1] <= region.side_m]

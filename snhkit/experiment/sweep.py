@@ -219,15 +219,13 @@ def sweep(
     return _table(found, bands, places)
 
 
-def intervals_over_seeds(table: "pd.DataFrame", level: float = 0.95) -> "pd.DataFrame":
-    """Return the mean errors of a sweep over its seeds, with Student's t confidence intervals.
+def intervals_over_seeds(table: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the mean errors of a sweep over its seeds, with 95 % intervals of Student's t.
 
     Parameters
     ----------
     table : DataFrame
         A table that ``sweep`` returned.
-    level : float
-        Confidence level, between 0 and 1.
 
     Returns
     -------
@@ -236,11 +234,6 @@ def intervals_over_seeds(table: "pd.DataFrame", level: float = 0.95) -> "pd.Data
         For each measured value, such as ``rel_error``, there are three columns: ``rel_error``, the
         mean over seeds, and ``rel_error_low`` and ``rel_error_high``, the bounds of the interval.
         For a single seed, the bounds are nan.
-
-    Raises
-    ------
-    InputError
-        If ``level`` is not between 0 and 1.
 
     Examples
     --------
@@ -254,13 +247,11 @@ def intervals_over_seeds(table: "pd.DataFrame", level: float = 0.95) -> "pd.Data
     import pandas as pd
     from scipy.stats import t
 
-    if not 0 < level < 1:
-        raise InputError(f"level must be between 0 and 1, not {level!r}.")
     rows = []
     grouped: Any = table.groupby(list(_SETTINGS), dropna=False, sort=False)
     for settings, part in grouped:
         row = dict(zip(_SETTINGS, settings, strict=True)) | {"seeds": len(part)}
-        factor = float(t.ppf((1 + level) / 2, max(len(part) - 1, 1)))
+        factor = float(t.ppf(0.975, max(len(part) - 1, 1)))
         for name in MEASURES:
             values = part[name]
             half = factor * values.sem()

@@ -1,6 +1,5 @@
 """The data of the story of epsilon: an invented city, and its releases by each method."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +18,9 @@ from snhkit.release import Release
 from snhkit.viz.figures.style import method_styles
 from snhkit.viz.maps.surface import ColourScale, Surface
 from snhkit.viz.reports.counts import Counts, ground
-from snhkit.viz.reports.rendering import packed, unpacked
+from snhkit.viz.reports.rendering import packed
 
-__all__ = ["STOPS", "layers_of", "make_story"]
+__all__ = ["STOPS", "make_story"]
 
 STOPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 """The values of epsilon that the slider steps through."""
@@ -76,19 +75,19 @@ def _busiest(counts: NDArray) -> NDArray[np.int64]:
     return np.argsort(-counts, kind="stable")[:_BUSY]
 
 
-def make_story(key: str, n: int = _N, methods: tuple[str, ...] = _METHODS) -> bytes:
+def make_story(key: str) -> bytes:
     """Return the data of a story: an invented city, and a release by each method at each stop.
 
     The noise comes from seeds, so that the same command makes the same page. Such releases protect
     nobody, and nobody is in them.
     """
-    here, layers = _City.called(key, n), []
-    orders = [(key, epsilon) for key in methods for epsilon in STOPS]
+    here, layers = _City.called(key, _N), []
+    orders = [(key, epsilon) for key in _METHODS for epsilon in STOPS]
     with steps(len(orders), "releases of the story") as advance:
         for seed, (key, epsilon) in enumerate(orders):
             layers.append(_layer(here, key, epsilon, seed))
             advance()
-    return _told(here, methods, layers)
+    return _told(here, _METHODS, layers)
 
 
 def _layer(here: _City, key: str, epsilon: float, seed: int) -> Counts:
@@ -174,17 +173,3 @@ def _crowded(here: _City, window: float) -> tuple[float, float]:
     i, j = np.unravel_index(int(sums.argmax()), sums.shape)
     corner = np.minimum(np.array([i, j]) * grid.cell_m, here.region.side_m - window)
     return float(np.rint(corner[0])), float(np.rint(corner[1]))
-
-
-def layers_of(data: bytes) -> tuple[Mapping[str, Any], list[Counts]]:
-    """Return the header of a story and its releases, as the page's script reads them."""
-    header, arrays = unpacked(data)
-    found = []
-    for told in header["layers"]:
-        values = arrays[told["values"]]
-        if "m" in told:
-            found.append(Counts(values.reshape(told["m"], told["m"]), told["unit"]))
-        else:
-            edges = arrays[told["edges"]].reshape(4, -1).T * told["step"]
-            found.append(Counts(values, told["unit"], edges))
-    return header, found

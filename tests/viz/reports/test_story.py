@@ -46,9 +46,23 @@ def test_rounded_counts_lose_nothing_along_a_row():
     np.testing.assert_allclose(counts.values.sum(axis=1), 20, atol=0.5)
 
 
+def layers_of(data: bytes) -> tuple[dict, list[Counts]]:
+    """Return the header of a story and its releases, as the page's script reads them."""
+    header, arrays = unpacked(data)
+    found = []
+    for told in header["layers"]:
+        values = arrays[told["values"]]
+        if "m" in told:
+            found.append(Counts(values.reshape(told["m"], told["m"]), told["unit"]))
+        else:
+            edges = arrays[told["edges"]].reshape(4, -1).T * told["step"]
+            found.append(Counts(values, told["unit"], edges))
+    return header, found
+
+
 def test_the_shipped_story_is_what_its_command_makes_from_its_seeds():
     data = story.shipped_story()
-    header, layers = story_data.layers_of(data)
+    header, layers = layers_of(data)
     here = story_data._City.called(story.SHIPPED, header["n"])
     for at, key in ((4, "ug"), (8 + 2, "privtree")):  # the quick methods
         epsilon = story_data.STOPS[at % len(story_data.STOPS)]
@@ -62,7 +76,7 @@ def test_the_shipped_story_is_what_its_command_makes_from_its_seeds():
 
 def test_the_best_of_the_story_is_the_best_by_python():
     """The page says which method errs least at an epsilon, from errors that it holds."""
-    header, _ = story_data.layers_of(story.shipped_story())
+    header, _ = layers_of(story.shipped_story())
     errors = np.array([layer["errors"][0] for layer in header["layers"]]).reshape(4, -1)
     assert (np.diff(errors[0]) < 0.02).all()  # UG: a larger epsilon does not err more
     assert errors[0].min() > errors[3, 2:].max()  # the denoised grid from 0.05 on beats all of UG
@@ -89,7 +103,7 @@ def test_a_reader_sees_the_numbers_of_python(chromium, page, size, theme):
     window.goto(page.as_uri())
     window.wait_for_selector("html[data-ready]")
     assert window.evaluate("document.documentElement.scrollWidth") <= size[0]
-    header, layers = story_data.layers_of(story.shipped_story())
+    header, layers = layers_of(story.shipped_story())
     records = synthetic_points(story.SHIPPED, header["n"])
     records = Points(records.region, np.floor(records.xy))
     boxes = np.random.default_rng(1).integers([0, 0, 10, 10], [12_000, 12_000, 900, 900], (12, 4))
