@@ -274,13 +274,7 @@ class PrivateDataset:
 
     @property
     def n(self) -> int:
-        """The number of records, if the number was declared public.
-
-        Raises
-        ------
-        InputError
-            If the number was declared private.
-        """
+        """The number of records; InputError is raised if the number was not declared public."""
         if not self.unit.n_public:
             raise InputError(
                 "The number of records is private. If a method needed it, release.n is a noisy one."

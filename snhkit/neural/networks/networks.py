@@ -174,21 +174,11 @@ class Networks:
     ) -> SNHModel:
         """Return a model of networks trained on squares of a noisy or denoised grid, at no cost.
 
-        Parameters
-        ----------
-        table : SummedArea
-            The counts to train on.
-        sizes_m : (float, float)
-            The range of query sizes, from the paper's l to u, in metres.
-        smoothing : float
-            The paper's psi, the least denominator of relative errors, in records.
-        noise_scale : float
-            The scale of the noise in one cell, in records; 0 for denoised counts.
-        public : Points or None
-            Public points that show where queries are expected. Without them, a network with a map
-            expects queries where its map has counts before training.
-        watch : callable, optional
-            It gets the number of steps and the current model, before training and every 25 steps.
+        ``table`` has the counts to train on, and ``noise_scale`` their noise in records, 0 for
+        denoised counts; ``sizes_m`` is the paper's l to u, and ``smoothing`` its psi. Without
+        ``public`` points, a network with a map expects queries where its map has counts before
+        training. ``watch`` gets the number of steps and the current model, before training and
+        every 25 steps.
         """
         sizes = query_sizes(*sizes_m, self.k)
         region = table.grid.region
