@@ -135,8 +135,7 @@ class Ledger:
         rho: Fraction = _NONE,
         replayable: bool = False,
     ) -> Entry:
-        """Add an open entry that charges epsilon and delta, before any noise is drawn, and return
-        it.
+        """Return a new open entry that charges epsilon and delta, before any noise is drawn.
 
         For Gaussian noise, ``rho`` is that of zCDP that implies both; a budget with a delta needs
         it of each charge with a delta, and one without refuses it. ``who`` is the method that is
