@@ -155,40 +155,31 @@ def test_a_frame_keeps_its_order_whatever_its_index(released, records):
     np.testing.assert_array_equal(frame["count"].sort_index(), again)
 
 
-class TestRefused:
-    @pytest.mark.parametrize(
-        ("shape", "told"),
-        [
-            (None, "row 1 .* has no shape"),
-            (shapely.Point(1, 1), "row 1 .* is a Point, not a polygon"),
-            (shapely.Polygon([(0, 0), (9, 9), (0, 9), (9, 0)]), "row 1 .* is not a valid .*Self"),
-        ],
-    )
-    def test_what_is_no_polygon(self, shape, told):
-        release = around(GridModel(Grid(CITY, 1), np.ones((1, 1))))
-        with pytest.raises(InputError, match=told):
-            release.answer(gpd.GeoSeries([shapely.box(0, 0, 1, 1), shape], crs=CITY.crs))
+SQUARE = shapely.box(0, 0, 1, 1)
+BOW = shapely.Polygon([(0, 0), (9, 9), (0, 9), (9, 0)])
+LINE = shapely.GeometryCollection([shapely.LineString([(0, 0), (1, 1)])])
 
-    def test_no_geometry(self):
-        release = around(GridModel(Grid(CITY, 1), np.ones((1, 1))))
-        with pytest.raises(InputError, match="no active geometry; choose one"):
-            release.answer(gpd.GeoDataFrame({"a": [1]}))
 
-    def test_no_crs(self):
-        release = around(GridModel(Grid(CITY, 1), np.ones((1, 1))))
-        with pytest.raises(InputError, match=r"set the CRS with frame.set_crs\(4326\)"):
-            release.answer(gpd.GeoSeries([shapely.box(0, 0, 1, 1)]))
-
-    def test_a_projection_without_the_region(self):
-        release = around(GridModel(Grid(CITY, 1), np.ones((1, 1))))
-        opposite = "+proj=ortho +lat_0=-45 +lon_0=-173"
-        with pytest.raises(InputError, match="CRS is not defined at Region"):
-            release.answer(gpd.GeoSeries([shapely.box(0, 0, 1, 1)], crs=opposite))
-
-    def test_no_frame(self):
-        release = around(GridModel(Grid(CITY, 1), np.ones((1, 1))))
-        with pytest.raises(InputError, match="boxes must be RangeQueries, a frame"):
-            release.answer([1, 2])
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (gpd.GeoSeries([SQUARE, None], crs=CITY.crs), "row 1 .* has no shape"),
+        (gpd.GeoSeries([SQUARE, shapely.Point(1, 1)], crs=CITY.crs), "row 1 .* is a Point, not a"),
+        (gpd.GeoSeries([SQUARE, BOW], crs=CITY.crs), "row 1 .* is not a valid .*Self"),
+        (gpd.GeoSeries([LINE], crs=4326), r"row 0 .* is a Geometrycollection, not a polygon"),
+        (gpd.GeoDataFrame({"a": [1]}), "no active geometry; choose one"),
+        (gpd.GeoSeries([SQUARE]), r"set the CRS with frame.set_crs\(4326\)"),
+        (
+            gpd.GeoSeries([SQUARE], crs="+proj=ortho +lat_0=-45 +lon_0=-173"),
+            "CRS is not defined at Region",
+        ),
+        ([1, 2], "boxes must be RangeQueries, a frame"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_no_polygon_is_refused(given, told):
+    with pytest.raises(InputError, match=told):
+        around(GridModel(Grid(CITY, 1), np.ones((1, 1)))).answer(given)
 
 
 class TestWhereverLongitudesBegin:
@@ -278,10 +269,3 @@ def test_the_advice_for_an_invalid_polygon_works():
     mended = frame.set_geometry(frame.make_valid())
     assert mended.geom_type[0] == "GeometryCollection"
     assert around(model).answer(mended) == pytest.approx([60, 20], abs=1e-3)
-
-
-def test_a_collection_without_an_area_is_no_polygon():
-    release = around(GridModel(Grid(CITY, 1), np.ones((1, 1))))
-    line = shapely.GeometryCollection([shapely.LineString([(0, 0), (1, 1)])])
-    with pytest.raises(InputError, match=r"row 0 .* is a Geometrycollection, not a polygon"):
-        release.answer(gpd.GeoSeries([line], crs=4326))
