@@ -7,8 +7,6 @@ from snhkit.geometry import Region
 from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
-__all__ = ["Builder", "refuse_laplace_only"]
-
 
 class Builder(Protocol):
     """The interface of a method: a frozen dataclass of hyperparameters with a ``build`` method.

@@ -10,11 +10,6 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 
-__all__ = [
-    "cut", "floats", "frozen", "is_number", "is_plain", "positive", "two_numbers",
-    "typed_number", "typed_place", "typed_whole", "whole",
-]  # fmt: skip
-
 
 def cut(text: str, most: int = 40) -> str:
     """Return a text that others wrote, for a message, without what exceeds ``most`` characters."""

@@ -51,8 +51,6 @@ from snhkit.release.strata import StratifiedRelease, pooled
 if TYPE_CHECKING:
     from snhkit.planning import Recommendation
 
-__all__ = ["PrivateDataset"]
-
 # The largest noise scale of a count that costs the whole epsilon of a release. The noise mechanisms
 # allow scales up to 2**50, so a measurement may cost as little as 2**-10 of the epsilon.
 _MAX_SCALE = 2**40

@@ -1,13 +1,5 @@
 """Default values that several subpackages share; this module imports no other module."""
 
-__all__ = [
-    "DEFAULT_EPSILON",
-    "DEFAULT_LEVEL",
-    "DEFAULT_METHODS",
-    "DEFAULT_OWN_METHODS",
-    "DEFAULT_SIZES_M",
-]
-
 DEFAULT_EPSILON = 0.2
 """The default epsilon of the command ``snhkit compare`` and of ``explore``."""
 

@@ -2,16 +2,6 @@
 
 import unicodedata
 
-__all__ = [
-    "BudgetExceeded",
-    "InputError",
-    "LedgerWarning",
-    "OutsideWarning",
-    "ReleaseFileError",
-    "SnhkitError",
-    "printable",
-]
-
 
 def printable(text: str) -> str:
     """Return a text with a replacement character for each character that is not printable.

@@ -14,8 +14,6 @@ from pathlib import Path
 
 from snhkit.errors import InputError
 
-__all__ = ["ResumeFile", "refuse_unwritable", "write_whole"]
-
 _STREAMS = ("/dev/std", "/dev/fd/", "/proc/")  # names of files that are open already
 _MAX_BYTES = 2**28  # of a file of results
 _TRIES, _SECONDS = 100, 10.0  # attempts to open a pipe without a reader, and their total seconds

@@ -12,8 +12,6 @@ from snhkit.release import Release, file
 from snhkit.release.file import check_header
 from snhkit.release.strata import StrataModel, StratifiedRelease, refuse_disagreeing
 
-__all__ = ["load"]
-
 # The exceptions that a model's restore may raise if its settings have wrong types.
 _DAMAGE = (
     LookupError, TypeError, ValueError, ArithmeticError, RecursionError, AttributeError,

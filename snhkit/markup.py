@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-__all__ = ["Cell", "count_texts", "error_text", "html_table", "number", "percent"]
-
 
 def number(value: float, width: float = math.inf) -> str:
     """Return a count as text: whole below 1,000, else to three figures, as ``counts.js`` does.

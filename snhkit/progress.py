@@ -8,8 +8,6 @@ from typing import Protocol
 
 from tqdm.auto import tqdm
 
-__all__ = ["Step", "steps", "told", "watched"]
-
 
 @dataclass(frozen=True)
 class Step:
@@ -27,7 +25,8 @@ _WATCHER: ContextVar[Watcher | None] = ContextVar("snhkit_watcher", default=None
 class Advance(Protocol):
     """A callback that reports completed steps, and values to show beside the progress bar."""
 
-    def __call__(self, by: int = 1, **beside: object) -> None: ...
+    def __call__(self, by: int = 1, **beside: object) -> None:
+        """Report ``by`` completed steps."""
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """The questions that the owner of a file answers, on the command line and in the explorer."""
 
-__all__ = ["QUESTIONS"]
-
 QUESTIONS = {
     "file": ("1. Which file?", "Nothing is counted here, and only you see what is read."),
     "place": (

@@ -13,16 +13,6 @@ from snhkit.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "immutable",
-    "only_layer",
-    "parsing",
-    "refuse_nested",
-    "refuse_swallowed_rows",
-    "unpacked",
-    "unpacked_bytes",
-]
-
 _MAX_GEOJSON = 2**30  # bytes
 _MAX_FEATURES = 100_000_000
 _MAX_NESTED = 32  # as in GDAL

@@ -16,8 +16,6 @@ from snhkit.models.variance import CellNoise
 from snhkit.privacy import Measurements, Terms, exact
 from snhkit.release import Release
 
-__all__ = ["AdaptiveGrid"]
-
 _MAX_CELLS = 2**21
 _MAX_COARSE_CELLS_PER_SIDE = 512
 

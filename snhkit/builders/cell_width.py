@@ -33,16 +33,6 @@ from snhkit.privacy import Measurements
 if TYPE_CHECKING:
     from snhkit.select.paramselect import Pretrained
 
-__all__ = [
-    "Width",
-    "bought_evenness",
-    "check_width",
-    "chosen_grid",
-    "default_cell_width",
-    "given_grid",
-    "narrowing",
-]
-
 Width = float | Literal["auto"] | None
 """A cell width in metres; None for the rule; or "auto" for ``ParamSelect``, at no cost."""
 

@@ -21,15 +21,6 @@ from snhkit.privacy import Measurements, Terms, exact
 from snhkit.privacy.splits import Lattice
 from snhkit.release import Release
 
-__all__ = [
-    "DAWA",
-    "box_energies",
-    "expected_error",
-    "fitted_leaves",
-    "level_shares",
-    "level_weights",
-]
-
 _MAX_ORDER = 11  # 4 million cells
 # The constants of the default ``order`` and ``max_bucket_m``, chosen on public cities by
 # benchmarks/dawa.py.

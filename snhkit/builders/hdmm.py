@@ -23,15 +23,6 @@ from snhkit.privacy import Measurements, Terms
 from snhkit.progress import steps
 from snhkit.release import Release
 
-__all__ = [
-    "HDMM",
-    "best_extra_rows",
-    "interval_gram",
-    "loss_and_gradient",
-    "one_thread",
-    "p_identity",
-]
-
 _MAX_CELLS_PER_SIDE = 1024
 _MAX_BITS = 15  # the integer weights of a cell add up to about 2^15
 _MAX_SCALE = 2**48  # rounding can double column sums along both axes, and 2^50 is the limit

@@ -19,8 +19,6 @@ from snhkit.models.variance import BlockNoise
 from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
-__all__ = ["HierarchicalGrid", "average_variance", "consistent", "measured"]
-
 _MAX_FACTOR = 64
 # The default width is that of Identity for this share of epsilon. On two cities and at three
 # epsilons the resulting error for squares of 25 to 100 m was within 5 % of the least; a share of

@@ -16,8 +16,6 @@ from snhkit.privacy import Measurements, Terms, exact
 from snhkit.privacy.homogeneity import Level
 from snhkit.release import Release
 
-__all__ = ["HTF"]
-
 _MAX_SIDE = 2_048
 
 

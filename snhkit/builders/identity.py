@@ -11,8 +11,6 @@ from snhkit.models.variance import BlockNoise
 from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
-__all__ = ["Identity"]
-
 
 @dataclass(frozen=True)
 class Identity:

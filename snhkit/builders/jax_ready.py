@@ -4,8 +4,6 @@ import os
 
 from snhkit.errors import InputError
 
-__all__ = ["refuse_forked", "require_jax"]
-
 _BACKEND_PROCESS: list[int] = []  # the process in which JAX ran first
 
 

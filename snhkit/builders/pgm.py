@@ -18,8 +18,6 @@ from snhkit.privacy import Measurements, Terms
 from snhkit.progress import steps
 from snhkit.release import Release
 
-__all__ = ["PGM"]
-
 _MAX_CELLS_PER_SIDE = 1024
 _ITERATIONS = 200
 _CALLBACK_ITERATIONS = 50  # iterations between two calls of mbi's callback

@@ -16,8 +16,6 @@ from snhkit.models.variance import BlockNoise
 from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
-__all__ = ["Privelet"]
-
 _MIN_HALVINGS, _MAX_HALVINGS = 3, 11  # the default uses at most a gigabyte of memory
 
 # The default cell width is ``default_cell_width`` for this share of epsilon. A record changes

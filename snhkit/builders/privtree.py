@@ -12,8 +12,6 @@ from snhkit.models.variance import CellNoise
 from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
-__all__ = ["PrivTree"]
-
 _MAX_CELLS = 2**20
 
 

@@ -15,8 +15,6 @@ from snhkit.geometry import Region
 from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
-__all__ = ["QuadTree"]
-
 _MAX_HEIGHT = int(math.log2(MAX_CELLS_PER_SIDE))
 # The share of ``record_epsilon`` that the smallest squares of a tall tree get, by ``exponent``.
 _SMALLEST_SHARE = {2: 0.2, 1: 0.54}

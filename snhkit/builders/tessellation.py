@@ -14,8 +14,6 @@ from snhkit.release import Release
 if TYPE_CHECKING:
     from snhkit.release.polygon_partition import PolygonPartition
 
-__all__ = ["Tessellation"]
-
 
 @dataclass(frozen=True, repr=False)
 class Tessellation:

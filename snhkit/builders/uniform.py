@@ -12,8 +12,6 @@ from snhkit.models.variance import BlockNoise
 from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
-__all__ = ["UniformGrid"]
-
 
 @dataclass(frozen=True)
 class UniformGrid:

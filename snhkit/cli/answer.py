@@ -9,8 +9,6 @@ from snhkit.cli.records import refuse_same_file
 from snhkit.cli.types import INPUT_FILE, OutputFile, Positive
 from snhkit.errors import InputError, OutsideWarning
 
-__all__ = ["answer"]
-
 
 @click.command()
 @click.argument("file", type=INPUT_FILE)

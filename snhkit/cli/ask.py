@@ -14,8 +14,6 @@ from snhkit.questions import QUESTIONS
 if TYPE_CHECKING:
     from snhkit.geometry import Region
 
-__all__ = ["ask"]
-
 _ROWS = 3  # of the file, which the owner sees
 _NOBODY = "nobody"
 _ESTIMATES = "estimated from public data"

@@ -18,8 +18,6 @@ from snhkit.cli.records import (
 from snhkit.cli.types import Epsilons, Methods, OutputFile, Whole
 from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_METHODS
 
-__all__ = ["compare"]
-
 
 @click.command()
 @click.option(

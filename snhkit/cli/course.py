@@ -10,8 +10,6 @@ from snhkit.cli.output import say, write
 from snhkit.cli.types import OutputFile
 from snhkit.errors import InputError
 
-__all__ = ["course", "story"]
-
 
 @click.command()
 @click.option(

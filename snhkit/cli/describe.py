@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from snhkit.privacy import Ledger
     from snhkit.release import Release
 
-__all__ = ["card", "cities", "show_ledger", "verify"]
-
 
 @click.command()
 @click.argument("file", type=INPUT_FILE)

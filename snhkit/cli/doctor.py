@@ -4,8 +4,6 @@ import click
 
 from snhkit.cli.output import say
 
-__all__ = ["doctor"]
-
 _PACKAGES = (
     "numpy", "scipy", "scikit-learn", "pandas", "pyarrow", "geopandas", "jax", "jaxlib", "optax",
     "ipywidgets", "folium", "duckdb", "dask", "fsspec",

@@ -15,8 +15,6 @@ from snhkit.cli.records import (
 )
 from snhkit.cli.scanning import tz_option
 
-__all__ = ["explore"]
-
 
 @click.command()
 @place_options

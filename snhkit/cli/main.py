@@ -24,9 +24,6 @@ from snhkit.cli.release import release
 from snhkit.cli.reproduce import reproduce
 from snhkit.errors import LedgerWarning, SnhkitError, printable
 
-__all__ = ["app", "keep_compiled", "main"]
-
-
 _NO_SPACE = " Write the numbers of one option without a space, as in --center 44.97,-93.26."
 _AGAIN_S = 0.05  # seconds after which a lost Ctrl-C is repeated
 # Programs that compile in fewer seconds are not kept. With JAX's default of 1, half of the programs

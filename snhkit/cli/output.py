@@ -11,8 +11,6 @@ import click
 from snhkit.errors import InputError, printable
 from snhkit.files import write_whole
 
-__all__ = ["STANDARD_OUTPUT", "say", "write"]
-
 STANDARD_OUTPUT = Path("-")
 """The path ``-``, which stands for standard output."""
 

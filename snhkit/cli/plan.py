@@ -7,8 +7,6 @@ from snhkit.cli.records import declared_region, read_file, region_options, sizes
 from snhkit.cli.types import Epsilons, Positive, Whole
 from snhkit.defaults import DEFAULT_EPSILON
 
-__all__ = ["plan"]
-
 
 @click.command()
 @click.option(

@@ -28,26 +28,6 @@ if TYPE_CHECKING:
     from snhkit.data.counting.exact import ExactCounts
     from snhkit.geometry import Points, Region
 
-__all__ = [
-    "account_options",
-    "declared_region",
-    "districts_options",
-    "named_as_options",
-    "people_options",
-    "place_options",
-    "read",
-    "read_file",
-    "records_options",
-    "refuse_same_file",
-    "refuse_unasked_people",
-    "region_options",
-    "region_sentence",
-    "sizes_option",
-    "synthetic",
-    "tell",
-    "tessellation",
-]
-
 
 def place_options(command):
     """Add the options for the file of records, its columns, public points and the region."""

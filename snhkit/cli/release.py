@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from snhkit.release import Release
     from snhkit.release.strata import StratifiedRelease
 
-__all__ = ["release"]
-
 
 @click.command()
 @records_options

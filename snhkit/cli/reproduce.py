@@ -14,8 +14,6 @@ from snhkit.files import write_whole
 if TYPE_CHECKING:
     from snhkit.experiment import Place
 
-__all__ = ["reproduce"]
-
 _SAN_FRANCISCO = (37.7637, -122.4337)
 _PUBLISHED = {
     "CABS": ("sf_cabs.npy", "san_francisco_gowalla_checkins.csv.gz", _SAN_FRANCISCO),

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from snhkit.dataset import PrivateDataset
     from snhkit.geometry import Points
 
-__all__ = ["opened", "scan_options", "tz_option"]
-
 _TIMEOUT_S = 10  # seconds to wait for a scheduler's answer
 _NAMES = ("time", "tz", "since", "until", "spill", "scheduler", "workers")
 

@@ -9,20 +9,6 @@ from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.files import refuse_unwritable
 
-__all__ = [
-    "INPUT_FILE",
-    "SIZES_SHOWN",
-    "CellWidth",
-    "Delta",
-    "Epsilons",
-    "LatLon",
-    "Methods",
-    "OutputFile",
-    "Positive",
-    "Range",
-    "Whole",
-]
-
 SIZES_SHOWN = ",".join(f"{side_m:g}" for side_m in DEFAULT_SIZES_M)
 """The default value of --sizes-m, as a user would type it; the help of commands shows it."""
 

@@ -7,8 +7,6 @@ from typing import Literal
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 
-__all__ = ["CITIES", "City", "city"]
-
 _BOX_M = 12_430.0
 
 

@@ -14,8 +14,6 @@ from snhkit.data.sources.people import Ids
 from snhkit.data.sources.report import ReadReport, report_of, warn_owner
 from snhkit.geometry import Points, Region
 
-__all__ = ["read_points", "scan_points"]
-
 
 def read_points(
     source: Any,

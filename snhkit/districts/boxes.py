@@ -17,8 +17,6 @@ from snhkit.untrusted import parsing, refuse_swallowed_rows
 if TYPE_CHECKING:
     import geopandas as gpd
 
-__all__ = ["estimates_text", "read_boxes"]
-
 _SIDES = 4
 _NAMES = ("south", "west", "north", "east")
 _MAX_BYTES = 2**30

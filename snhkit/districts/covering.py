@@ -10,8 +10,6 @@ from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, RangeQueries
 from snhkit.geometry.counts import overlapping_pairs
 
-__all__ = ["MAX_NEAR", "areal", "cover", "divided", "refuse_tangled"]
-
 MAX_NEAR = 128
 """How many other bounding boxes may overlap the bounding box of an edge or district, on average.
 

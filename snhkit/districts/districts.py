@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     import geopandas as gpd
     from pyproj import CRS
 
-__all__ = ["WHOLE", "Districts", "DistrictsLike", "LocalDistricts", "read_districts"]
-
-
 WHOLE = 0.999
 """A larger share of an area is taken as all of it, since projections change areas slightly."""
 

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     import geopandas as gpd
     from pyproj import CRS
 
-__all__ = ["MAX_DISTRICTS", "frame_of_file"]
-
-
 MAX_DISTRICTS = 65_536
 """The largest number of districts that can be read from a file, or counted one by one."""
 _MAX_BYTES = 2**30

@@ -12,8 +12,6 @@ from snhkit.districts.files import MAX_DISTRICTS
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 
-__all__ = ["geohash", "h3", "quadkeys"]
-
 
 def h3(region: Region, resolution: int) -> Districts:
     """Return the H3 cells of a resolution (0 to 15) that touch a region; needs the extra ``cells``.

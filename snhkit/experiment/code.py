@@ -18,8 +18,6 @@ from snhkit.privacy.stored_ledger import StoredLedger
 from snhkit.release import Release
 from snhkit.release.strata import StrataModel
 
-__all__ = ["account", "code", "from_files", "from_synthetic_city"]
-
 _ANEW = """\
 # Each release draws new noise and spends epsilon again, so its counts differ from those before.
 # To keep the same counts, save the release and read it with snh.load."""

@@ -13,8 +13,6 @@ from snhkit.release import Release
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["OWNER_ONLY", "compare", "compare_sizes"]
-
 OWNER_ONLY = (
     "For the owner of the records only: these errors were computed from the true records without "
     "privacy, and must not be published."

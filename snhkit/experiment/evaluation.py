@@ -13,8 +13,6 @@ from snhkit.geometry import Asked, Grid, Points, RangeQueries, Region
 from snhkit.metrics import SIZE_BANDS_M
 from snhkit.release import Release
 
-__all__ = ["TILE_M", "Place", "SizeBand", "adds_up", "anywhere", "asked", "bands_in", "thinned"]
-
 
 @dataclass(frozen=True, eq=False)
 class Place:

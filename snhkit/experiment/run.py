@@ -22,8 +22,6 @@ from snhkit.release import Release
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Comparison", "Plan", "run"]
-
 
 @dataclass(frozen=True)
 class Plan:

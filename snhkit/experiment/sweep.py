@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from distributed import Client
 
-__all__ = ["MEASURES", "Cell", "intervals_over_seeds", "measured", "sweep"]
-
 _SETTINGS = ("city", "n", "method", "epsilon", "from_m", "to_m", "cell_m", "k", "depth")
 
 MEASURES = ("rel_error", "abs_error", "rel_error_anywhere", "abs_error_anywhere", "bytes")

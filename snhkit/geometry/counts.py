@@ -13,8 +13,6 @@ from snhkit.geometry.points import Points
 from snhkit.geometry.queries import RangeQueries
 from snhkit.metrics import relative_errors
 
-__all__ = ["Asked", "Level", "count_in_boxes", "exact_counts", "levels", "overlapping_pairs"]
-
 
 def exact_counts(points: Points, queries: RangeQueries) -> Int[np.ndarray, " q"]:
     """Return the true number of points in each box, shape (q,): the paper's f(q).

@@ -7,8 +7,6 @@ from snhkit.errors import InputError
 from snhkit.geometry.partition import MAX_DEPTH
 from snhkit.geometry.points import Points
 
-__all__ = ["MAX_ORDER", "hilbert_curve", "numbers_at", "runs_on_curve", "square_of", "squares_at"]
-
 # Shifts and masks that spread the bits of a number, leaving gaps for the bits of another number.
 _SPREAD = (
     (16, 0x0000FFFF0000FFFF),

@@ -14,8 +14,6 @@ from snhkit.geometry.points import Points
 from snhkit.geometry.queries import RangeQueries
 from snhkit.geometry.region import Region
 
-__all__ = ["Grid", "SummedArea", "block_starts", "block_sums", "spread"]
-
 MAX_CELLS = 2**26
 _MAX_SIDE = math.isqrt(MAX_CELLS)
 _CHUNK = 65_536  # boxes per step, so that their corners fit into the cache

@@ -10,8 +10,6 @@ from snhkit.errors import InputError
 from snhkit.geometry.points import Points
 from snhkit.geometry.region import Region
 
-__all__ = ["Cells", "Histogram", "Merged", "proven", "refuse_unproven"]
-
 _PROVEN: set[type] = set()
 _Class = TypeVar("_Class", bound=type)
 

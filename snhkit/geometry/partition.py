@@ -15,8 +15,6 @@ from snhkit.geometry.points import Points
 from snhkit.geometry.queries import RangeQueries
 from snhkit.geometry.region import Region
 
-__all__ = ["MAX_DEPTH", "CellLookup", "DensityTable", "Partition"]
-
 MAX_DEPTH = 24
 """The largest depth of a quadtree at which the edges of squares are distinct as floats."""
 

@@ -12,8 +12,6 @@ from snhkit.checks import floats, frozen
 from snhkit.errors import InputError
 from snhkit.geometry.region import Region
 
-__all__ = ["DAY_S", "Points", "windows"]
-
 DAY_S = 86_400
 """Seconds of a day."""
 

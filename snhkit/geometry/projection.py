@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from snhkit.geometry import Region
 
-__all__ = ["Approximation", "approximation"]
-
 _ORDERS = (3, 5, 7, 9)
 _NODES, _PROBES = 24, 97  # points per side: to fit the polynomial, and to measure its error
 _SAFETY = 16  # the bound is this many times the largest measured error, plus _ROUNDING_M

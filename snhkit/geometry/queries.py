@@ -15,8 +15,6 @@ from snhkit.errors import InputError, OutsideWarning
 from snhkit.geometry.points import Points
 from snhkit.geometry.region import Region
 
-__all__ = ["RangeQueries", "are_boxes", "warn_outside"]
-
 _SIDES = (("south", "west", "north", "east"), ("miny", "minx", "maxy", "maxx"))
 _FIRST = 5  # the number of boxes that a message names
 

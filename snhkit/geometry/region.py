@@ -12,8 +12,6 @@ from pyproj import CRS, Transformer
 
 from snhkit.errors import InputError
 
-__all__ = ["Region"]
-
 MAX_LATITUDE = 85.0
 MAX_SIDE_M = 200_000.0
 _MIN_SIDE_M = 1e-3

@@ -11,8 +11,6 @@ from snhkit.checks import whole
 from snhkit.errors import InputError
 from snhkit.geometry.points import DAY_S, Points, windows
 
-__all__ = ["LEFT_OUT", "OTHER", "STEPS", "By"]
-
 LEFT_OUT = -1
 """The number of the stratum of records that are not counted."""
 

@@ -13,8 +13,6 @@ from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
 from snhkit.models.variance import AxisNoise, BlockNoise, GridNoise, unknown_variance
 
-__all__ = ["GridModel"]
-
 _NOISES: dict[str, type[GridNoise]] = {noise.kind: noise for noise in (BlockNoise, AxisNoise)}
 
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
 
-__all__ = ["Model"]
-
 
 @runtime_checkable
 class Model(Protocol):

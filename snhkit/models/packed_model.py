@@ -13,8 +13,6 @@ from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
 from snhkit.models.variance import UnknownNoise
 
-__all__ = ["BAND", "MOST", "PackedCounts", "PackedGridModel"]
-
 _UNITS = 16  # units in one noise scale, so that rounding errors are far below the noise
 _WIDEST = 2.0**128  # the limit of the unit in a file, so that answers stay finite
 

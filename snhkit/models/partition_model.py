@@ -14,8 +14,6 @@ from snhkit.geometry import Partition, RangeQueries, Region
 from snhkit.geometry.partition import DensityTable
 from snhkit.models.variance import CellNoise, unknown_variance
 
-__all__ = ["PartitionModel"]
-
 
 @dataclass(frozen=True, eq=False)
 class PartitionModel:

@@ -12,18 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, RangeQueries, SummedArea
 
-__all__ = [
-    "AxisNoise",
-    "BlockNoise",
-    "CellNoise",
-    "GridNoise",
-    "UnknownNoise",
-    "fractions",
-    "spans",
-    "squared_fractions",
-    "unknown_variance",
-]
-
 _MAX_LEVELS = 64
 
 _TILES = 64  # tiles per side; boxes are sorted by tile, so that those of a step lie close together

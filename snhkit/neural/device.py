@@ -9,8 +9,6 @@ import jax
 from snhkit.builders.jax_ready import require_jax
 from snhkit.errors import InputError
 
-__all__ = ["Found", "found_devices"]
-
 
 @dataclass(frozen=True)
 class Found:

@@ -19,8 +19,6 @@ from snhkit.neural.networks.networks import Networks
 from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
-__all__ = ["SNH"]
-
 # The most cells per side of the map that the networks share, which are those of the noisy grid.
 _MOST_MAP_CELLS = 2_048
 _MOST_SQUARES = 2**26

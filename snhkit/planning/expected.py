@@ -19,8 +19,6 @@ from snhkit.privacy import Epsilon, exact, written
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["epsilon_for", "expected_error", "known_errors"]
-
 _STEPS = 160  # values of epsilon that are tried in the search
 
 

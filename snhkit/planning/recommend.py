@@ -18,8 +18,6 @@ from snhkit.privacy import Epsilon
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Recommendation", "prospects", "recommend"]
-
 _TRIED = ("0.1", "0.2", "0.5", "1", "2")  # values of epsilon
 _ONE_MAP = "one map"
 _MOSTLY_NOISE = 0.5  # the relative error from which fewer strata are recommended

@@ -17,18 +17,6 @@ from snhkit.geometry import By, Points, RangeQueries, Region, exact_counts
 from snhkit.metrics import SIZE_BANDS_M, smoothing
 from snhkit.privacy import Epsilon, PrivacyUnit, exact
 
-__all__ = [
-    "BASELINE",
-    "CROWDING_M",
-    "PLANNED",
-    "Situation",
-    "crowding",
-    "plan_table",
-    "regressors",
-    "shares",
-    "sparsity",
-]
-
 PLANNED = ("rel_error", "abs_error", "abs_error_anywhere")
 """The columns of ``compare`` for which ``expected_error`` gives expected values."""
 

@@ -10,14 +10,6 @@ from tqdm.auto import trange
 
 from snhkit.errors import InputError
 
-__all__ = [
-    "Audit",
-    "audit_mechanism",
-    "audited_epsilon",
-    "epsilon_lower_bound",
-    "projected",
-]
-
 _MAX_THRESHOLDS = 200
 
 

@@ -13,8 +13,6 @@ from snhkit.privacy.noise import discrete_laplace
 from snhkit.privacy.spend import Spend
 from snhkit.privacy.splits import Lattice
 
-__all__ = ["noisy_buckets"]
-
 
 def noisy_buckets(
     histogram: Histogram,

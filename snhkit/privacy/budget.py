@@ -13,17 +13,6 @@ from snhkit.checks import is_plain
 from snhkit.errors import InputError
 from snhkit.privacy.zcdp import rho_of
 
-__all__ = [
-    "MAX_PART",
-    "Budget",
-    "Epsilon",
-    "epsilon_share",
-    "exact",
-    "exact_delta",
-    "fraction",
-    "written",
-]
-
 Epsilon = int | float | str | Decimal | Fraction
 """The types that are accepted as an epsilon; a str is a decimal or a fraction such as "1/3"."""
 

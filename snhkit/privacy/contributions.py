@@ -15,8 +15,6 @@ from snhkit.privacy.unit import PrivacyUnit
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["contributions"]
-
 
 def contributions(
     public: Points, kind: str = "user", *, epsilon: Epsilon, count: float

@@ -12,8 +12,6 @@ from snhkit.geometry.histogram import Cells, refuse_unproven
 from snhkit.geometry.partition import MAX_DEPTH
 from snhkit.geometry.strata import By
 
-__all__ = ["CountSource", "PointSource"]
-
 
 class CountSource(Protocol):
     """The interface of private records that can only be counted, through ``Measurements``.

@@ -20,8 +20,6 @@ from snhkit.privacy.events import Opening
 from snhkit.privacy.fingerprint import fingerprints, key_path, secret_key
 from snhkit.privacy.journal import Journal
 
-__all__ = ["DataLedger", "elsewhere", "ledger_of", "remember"]
-
 
 @dataclass(frozen=True)
 class DataLedger(os.PathLike):

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from snhkit.checks import whole
 
-__all__ = ["Entropy", "ReplayableEntropy", "SystemEntropy"]
-
 
 class Entropy(Protocol):
     """The interface of a source of random 64-bit words."""

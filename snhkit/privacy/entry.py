@@ -11,8 +11,6 @@ from snhkit.privacy.budget import Budget
 from snhkit.privacy.spend import Cost, Spend, total
 from snhkit.privacy.zcdp import epsilon_of, rounded
 
-__all__ = ["Entry", "State", "left", "remaining", "spent"]
-
 _BELOW = 1 - 1e-8  # rounds down, so that a charge of the whole remaining epsilon is not refused
 
 State = Literal["open", "settled", "failed"]

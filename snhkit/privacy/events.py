@@ -11,11 +11,9 @@ from typing import Any, get_args
 from snhkit.errors import InputError
 from snhkit.privacy.budget import Budget, fraction
 from snhkit.privacy.entry import Entry, State, left
-from snhkit.privacy.spend import Cost, Costly, Spend, total
+from snhkit.privacy.spend import Cost, Spend, _Costly, total
 from snhkit.privacy.unit import PrivacyUnit
 from snhkit.privacy.zcdp import epsilon_of
-
-__all__ = ["Opening", "entry_event", "replayed", "torn_charge"]
 
 _FORMATS = {False: 1, True: 2}  # key: whether the budget has a delta, which format 1 cannot hold
 _CLOSING = re.compile(rb'[0-9a-f]{64} \{"event": "(settled|failed)"')
@@ -215,7 +213,7 @@ class _Fields:
             raise self.wrong("spends", "at most the charge, together")
         return entry
 
-    def sum(self, parts: Iterable[Costly]) -> Cost:
+    def sum(self, parts: Iterable[_Costly]) -> Cost:
         """Return the sum of costs of the event."""
         try:
             return total(parts)

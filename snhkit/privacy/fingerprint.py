@@ -10,8 +10,6 @@ from snhkit.errors import InputError
 from snhkit.files import write_whole
 from snhkit.privacy.count_source import CountSource
 
-__all__ = ["fingerprint", "fingerprints", "key_path", "secret_key"]
-
 _KEY_BYTES = 32
 _DEPTH = 12  # counts of 2^12 by 2^12 squares are hashed
 

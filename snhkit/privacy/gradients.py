@@ -15,8 +15,6 @@ from snhkit.privacy.entropy import Entropy
 from snhkit.privacy.noise import gaussian_for_demonstration
 from snhkit.privacy.spend import Spend
 
-__all__ = ["NoisyGradients", "clipped_sum", "gradient_noise", "noise_multiplier", "noisy_gradient"]
-
 
 @cache
 def noise_multiplier(epsilon: Fraction, delta: Fraction, steps: int) -> float:

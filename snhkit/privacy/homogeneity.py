@@ -15,8 +15,6 @@ from snhkit.privacy.noise import discrete_laplace
 from snhkit.privacy.scale import noise_scale
 from snhkit.privacy.spend import Spend
 
-__all__ = ["Level", "homogeneity", "noisy_halves"]
-
 _SENSITIVITY = 2  # of a sum of distances from the mean, to the addition of one record
 
 

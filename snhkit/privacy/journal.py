@@ -16,8 +16,6 @@ import portalocker
 from snhkit.errors import InputError
 from snhkit.files import write_whole
 
-__all__ = ["Journal"]
-
 _START = "0" * 64
 _FIRST = re.compile(rb'[0-9a-f]{64} \{"event": "opened"')  # how the first line of a ledger begins
 _MAX_BYTES, _MAX_LINE = 64 * 2**20, 2**20

@@ -22,8 +22,6 @@ from snhkit.privacy.zcdp import pure_rho
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Ledger"]
-
 _NONE = Fraction(0)
 
 

@@ -13,8 +13,6 @@ from snhkit.privacy.unit import PrivacyUnit
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["as_frame", "as_html", "as_text", "summary"]
-
 _COLUMNS = ("#", "when (UTC)", "who", "epsilon", "state", "bought")
 _RIGHT_ALIGNED = (0, 3)  # columns of numbers
 # White on red is legible in light and dark notebook themes.

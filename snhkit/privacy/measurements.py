@@ -26,8 +26,6 @@ from snhkit.privacy.splits import noisy_splits
 from snhkit.privacy.unit import PrivacyUnit
 from snhkit.privacy.zcdp import Rho
 
-__all__ = ["N_SHARE", "Measurements", "Terms"]
-
 N_SHARE = Fraction(1, 20)
 """The default share of the remaining epsilon or rho that a noisy number of records costs."""
 

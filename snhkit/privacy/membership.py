@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike
 
 from snhkit.privacy.audit import projected
 
-__all__ = ["largest_accuracy", "membership_accuracy"]
-
 
 def membership_accuracy(
     mechanism: Callable[[Any], ArrayLike],

@@ -19,18 +19,6 @@ from snhkit.privacy.scale import gaussian_scale, noise_scale
 from snhkit.privacy.spend import Spend
 from snhkit.privacy.zcdp import Rho
 
-__all__ = [
-    "MAX_ROUNDS",
-    "bernoulli_exp",
-    "broken_entropy",
-    "discrete_gaussian",
-    "discrete_laplace",
-    "gaussian_for_demonstration",
-    "noisy_count",
-    "noisy_histogram",
-    "uniform_below",
-]
-
 MAX_ROUNDS = 1_000
 """The largest number of rounds of a sampling loop.
 

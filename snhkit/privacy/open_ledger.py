@@ -12,8 +12,6 @@ from snhkit.privacy.ledger import Ledger
 from snhkit.privacy.stored_ledger import StoredLedger
 from snhkit.privacy.unit import PrivacyUnit
 
-__all__ = ["NO_BUDGET", "held", "open_ledger"]
-
 NO_BUDGET = "budget is missing; give the largest epsilon that all releases together may spend."
 
 

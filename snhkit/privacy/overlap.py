@@ -9,8 +9,6 @@ from snhkit.geometry import Points
 from snhkit.geometry.dyadic import square_of
 from snhkit.privacy.count_source import CountSource
 
-__all__ = ["shares_records"]
-
 _CHANCE = math.exp(-1)  # the largest probability that a Poisson count is 1, for any mean
 _DEVIATIONS = 5  # standard deviations above the mean; exceeded by chance in 1 of 3 million tests
 

@@ -13,8 +13,6 @@ from snhkit.privacy.noise import discrete_laplace
 from snhkit.privacy.scale import noise_scale
 from snhkit.privacy.spend import Spend
 
-__all__ = ["column_norm", "noisy_products"]
-
 # With these weights no sum over fewer than 2**32 records overflows, noise included. Sums over more
 # records wrap around; raising an error would reveal something about the number of records.
 _MAX_WEIGHT = 2**15

@@ -20,8 +20,6 @@ from snhkit.privacy.unit import PrivacyUnit
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["NoisyContributions", "NoisyQuantile", "buy", "first_unit"]
-
 _MAX_BOUND = 2**20
 
 

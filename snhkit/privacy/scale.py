@@ -11,8 +11,6 @@ from snhkit.checks import whole
 from snhkit.privacy.budget import MAX_PART
 from snhkit.privacy.zcdp import Rho
 
-__all__ = ["Noisy", "gaussian_scale", "inverse_scale", "noise_scale", "noise_variance"]
-
 
 def noise_scale(epsilon: Fraction, sensitivity: int) -> Fraction:
     """Return sensitivity / epsilon in 64-bit integers, if need be rounded up by 2**-40."""

@@ -10,8 +10,6 @@ from snhkit.geometry.strata import By
 from snhkit.privacy.budget import Epsilon, epsilon_share, fraction, written
 from snhkit.privacy.zcdp import Rho
 
-__all__ = ["Cost", "Spend", "in_strata", "of_all", "total"]
-
 _MAX_BITS = 2**13  # of the denominator of a sum of costs
 
 
@@ -101,7 +99,7 @@ class Cost(NamedTuple):
     rho: Fraction
 
 
-class Costly(Protocol):
+class _Costly(Protocol):
     """A ``Spend`` or an ``Entry``."""
 
     @property
@@ -112,7 +110,7 @@ class Costly(Protocol):
     def rho(self) -> Fraction: ...
 
 
-def total(parts: Iterable[Costly]) -> Cost:
+def total(parts: Iterable[_Costly]) -> Cost:
     """Return the sums of epsilon, delta and rho over costs for the same records (composition).
 
     InputError is raised if a sum has so many digits that exact arithmetic would take too long.

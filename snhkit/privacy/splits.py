@@ -15,8 +15,6 @@ from snhkit.privacy.entropy import Entropy
 from snhkit.privacy.noise import discrete_laplace
 from snhkit.privacy.spend import Spend
 
-__all__ = ["Lattice", "noisy_splits"]
-
 _MAX_BITS = 20  # a record has at most 2^20 units
 _MAX_SCALE = 2**49
 _LN_4 = Fraction(13863, 10000)  # rounded up

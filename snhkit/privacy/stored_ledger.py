@@ -19,8 +19,6 @@ from snhkit.privacy.journal import Journal
 from snhkit.privacy.ledger import Ledger
 from snhkit.privacy.unit import PrivacyUnit
 
-__all__ = ["StoredLedger", "read_ledger"]
-
 
 class StoredLedger(Ledger):
     """A ledger in a file: each charge is on the disk before it takes effect, for all processes.

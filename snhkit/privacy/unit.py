@@ -17,8 +17,6 @@ from snhkit.privacy.budget import written
 from snhkit.privacy.entropy import Entropy
 from snhkit.privacy.zcdp import epsilon_of
 
-__all__ = ["PrivacyUnit", "kept_records", "mixed"]
-
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 

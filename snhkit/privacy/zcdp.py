@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 
-__all__ = ["Rho", "epsilon_of", "pure_rho", "rho_of", "rounded"]
-
 _DIGITS = 9  # significant digits of results, which are rounded to the safe side
 _ERROR = 1e-11  # far above the relative error of the floating-point arithmetic
 

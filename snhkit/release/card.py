@@ -7,8 +7,6 @@ from typing import Any
 from snhkit.errors import printable
 from snhkit.release.release import Release
 
-__all__ = ["card_json", "card_markdown", "card_registry"]
-
 
 def card_json(release: Release) -> str:
     """Return the card, a description of a release, as the text of a JSON object.

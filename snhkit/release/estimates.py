@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from snhkit.release.release import Release
 
-__all__ = ["ADDED", "Estimates", "Queries", "estimates", "together"]
-
 ADDED = ("count", "noise_sd", "low", "high", "area_m2")
 """The columns of ``Release.estimate``, after those of the question."""
 

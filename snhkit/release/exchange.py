@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from snhkit.release.release import Release
 
-__all__ = ["constrained", "grid_of", "sample_points", "to_xarray"]
-
 _MAX_SIDE = 1_024  # cells per side, where a release has no grid of its own
 _FINE = 512  # where counts are adjusted, which may move records within cells
 _STEPS = 60

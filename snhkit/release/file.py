@@ -25,8 +25,6 @@ from snhkit.privacy.budget import fraction
 from snhkit.privacy.spend import Cost
 from snhkit.privacy.zcdp import rho_of
 
-__all__ = ["check_arrays", "check_format", "check_header", "check_numbers", "encode", "read"]
-
 FORMAT = 1
 # The largest number in a file. Counts and variances are smaller, and answers that are computed from
 # numbers up to this one are finite.

@@ -19,18 +19,6 @@ if TYPE_CHECKING:
     from snhkit.models import Model
     from snhkit.release.release import Release
 
-__all__ = [
-    "LEVELS",
-    "Counted",
-    "bins_of",
-    "cells_in_boxes",
-    "exact_bounds",
-    "interval_table",
-    "meaning",
-    "scales",
-    "usual_bounds",
-]
-
 LEVELS = (0.005, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.975, 0.995)
 """The probabilities for which ``interval_table.json`` holds quantiles of errors."""
 

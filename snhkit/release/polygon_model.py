@@ -13,8 +13,6 @@ from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
 from snhkit.release.polygon_partition import PolygonPartition
 
-__all__ = ["PolygonModel"]
-
 _BOXES = 512  # boxes that are answered at a time
 _MAX_DRAWN = 256  # cells per side, for maps
 

@@ -16,8 +16,6 @@ from snhkit.geometry import Points, Region
 from snhkit.geometry.counts import overlapping_pairs
 from snhkit.geometry.histogram import Histogram, proven
 
-__all__ = ["OVERLAP_TOLERANCE", "PolygonPartition"]
-
 OVERLAP_TOLERANCE = 1e-3
 """The largest allowed overlap of two polygons, as a share of the smaller one's area."""
 

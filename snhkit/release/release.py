@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from snhkit.districts.districts import DistrictsLike
     from snhkit.release.estimates import Estimates, Queries
 
-__all__ = ["Release"]
-
 _LARGE_EPSILON = 10
 _SHOWN = 128  # cells per side that ``plot`` and ``explore`` show of a release with more
 

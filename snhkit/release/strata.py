@@ -24,15 +24,6 @@ from snhkit.release.release import Release
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "StrataModel",
-    "StratifiedRelease",
-    "by_stratum",
-    "drawn_together",
-    "pooled",
-    "refuse_disagreeing",
-]
-
 _ROUNDS = 3
 _PULL = 0.3  # the weight of the pattern of all strata against that of a stratum's own map
 

@@ -42,8 +42,6 @@ from snhkit.viz.figures.style import MethodStyle, method_styles
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FIGURES", "Effort", "Job", "PaperFigure", "figure", "reproduction_figure"]
-
 _SIZES_M = (25.0, 100.0)
 
 

@@ -12,8 +12,6 @@ from snhkit.data.records import read_points
 from snhkit.errors import InputError
 from snhkit.geometry import Points
 
-__all__ = ["gowalla"]
-
 
 def gowalla(
     name: str | City,

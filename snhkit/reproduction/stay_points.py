@@ -11,8 +11,6 @@ from snhkit.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["stay_points"]
-
 _EARTH_M = 6_371_008.8  # mean radius
 _NEEDED = ("lat", "lon", "time")
 

@@ -12,8 +12,6 @@ from snhkit.data.synthetic.synthetic import World, synthetic_points
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["synthetic_trace"]
-
 _MEDIAN_MIN, _SPREAD = 40.0, 0.9  # lognormal dwell times: median in minutes, and sigma
 _DWELL_MIN = (4.0, 720.0)  # shortest and longest dwell time
 _WHILE_STAYING_S, _WHILE_MOVING_S = 300.0, 60.0  # seconds between fixes

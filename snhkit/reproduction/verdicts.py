@@ -11,21 +11,6 @@ import numpy as np
 
 from snhkit.methods import title
 
-__all__ = [
-    "PAPERS_NETWORK",
-    "cheap",
-    "deeper_helps",
-    "falls",
-    "falls_and_snh_least",
-    "no_matter_at_large_k",
-    "paramselect_wins",
-    "rises",
-    "snh_least",
-    "snh_wins",
-    "u_shape",
-]
-
-
 PAPERS_NETWORK = "Paper's network, short training"
 """The name of the line of a figure that shows SNH with the paper's fully connected network."""
 

@@ -6,8 +6,6 @@ from numpy.typing import ArrayLike, NDArray
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points
 
-__all__ = ["ENTROPY_CELLS", "MOST_ENTROPY", "entropy", "features"]
-
 ENTROPY_CELLS = 512
 """The number of cells along a side of the region in which public points are counted."""
 

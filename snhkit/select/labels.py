@@ -12,8 +12,6 @@ from snhkit.select.features import MOST_ENTROPY
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COLUMNS", "MAX_ROWS", "checked", "number", "read_labels", "rows_of", "text_of"]
-
 COLUMNS = ("dataset", "n", "epsilon", "entropy")
 """The first columns of a table of labels; one more column is named after the parameter."""
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     Trees = ExtraTreesRegressor | TransformedTargetRegressor
 
-__all__ = ["OutOfRangeWarning", "ParamSelect", "Pretrained", "fitted", "unfitted"]
-
 Pretrained = Literal["published", "snh", "denoised"]
 """The names of the tables of training examples that come with snhkit."""
 

@@ -32,16 +32,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from distributed import Client
 
-__all__ = [
-    "Exam",
-    "Experiment",
-    "Search",
-    "best_values",
-    "parameters",
-    "unordered",
-    "with_parameter",
-]
-
 
 class Experiment(NamedTuple):
     """One release of a public data set whose error ``ParamSelect.fit`` measures, as texts."""

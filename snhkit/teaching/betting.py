@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from snhkit.privacy import Entropy, SystemEntropy, discrete_laplace, exact
 
-__all__ = ["WITH", "WITHOUT", "BettingGame", "chance_to_win", "deal", "surest"]
-
 WITHOUT, WITH = 17, 18  # the invented true counts without and with Ada's record
 
 

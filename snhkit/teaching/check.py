@@ -7,8 +7,6 @@ from typing import Any
 from snhkit.errors import InputError
 from snhkit.teaching.judges import Verdict
 
-__all__ = ["check", "claim", "exercise_names"]
-
 _GRADING = "NBGRADER_EXECUTION"
 
 

@@ -5,18 +5,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "NBGRADER_CONFIG",
-    "for_nbgrader",
-    "for_otter",
-    "lectures",
-    "quizzes",
-    "tagged",
-    "unfolded",
-    "with_solutions",
-    "without_solutions",
-]
-
 _PACKAGE = Path(__file__).parents[1]
 _FOLDED = re.compile(r"\s*<details>.*?</details>\s*", re.DOTALL)
 _CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)

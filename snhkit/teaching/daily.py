@@ -6,8 +6,6 @@ from numpy.typing import ArrayLike, NDArray
 from snhkit.checks import whole
 from snhkit.privacy import Entropy, SystemEntropy, discrete_laplace, exact, noise_variance
 
-__all__ = ["guessed_after", "running_totals", "running_totals_std"]
-
 
 def guessed_after(
     days: ArrayLike, epsilon: float, rounds: int = 4_000, entropy: Entropy | None = None

@@ -26,8 +26,6 @@ from snhkit.teaching.judges import (
 )
 from snhkit.teaching.suspects import FAULTS
 
-__all__ = ["JUDGES"]
-
 
 def _bet(answer: Any, epsilon: float) -> Verdict:
     if isinstance(refused := result_of(answer, WITH), Verdict):

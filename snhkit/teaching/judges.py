@@ -8,17 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "Verdict",
-    "as_numbers",
-    "choice",
-    "function",
-    "number",
-    "numbers",
-    "result_of",
-    "unanswered",
-]
-
 _SIGNS = {True: "✓ Right.", False: "✗ Not yet.", None: "… Nothing to check yet."}
 
 

@@ -22,8 +22,6 @@ from traitlets import Type, default
 
 from snhkit.errors import InputError
 
-__all__ = ["notebook_client", "run"]
-
 _LONGEST_S = 600  # time limit of one cell
 _POLL_S = 1.0
 

@@ -17,8 +17,6 @@ from snhkit.geometry import Grid, Points
 from snhkit.privacy import Entropy, SystemEntropy, discrete_laplace, exact
 from snhkit.privacy.noise import uniform_below
 
-__all__ = ["counts_of_answers", "gaussian_delta", "gaussian_std", "moved", "randomised_cells"]
-
 _PARTS = 2**53
 
 

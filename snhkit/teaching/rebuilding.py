@@ -14,8 +14,6 @@ from scipy.sparse import csr_array, eye_array, hstack, vstack
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries
 
-__all__ = ["bounds_of_cells", "cells_in", "random_boxes", "rebuilt"]
-
 
 def random_boxes(grid: Grid, count: int, seed: int = 0) -> RangeQueries:
     """Draw boxes of whole cells of a grid, at random positions and of random sizes.

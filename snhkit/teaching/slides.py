@@ -9,8 +9,6 @@ from nbconvert import SlidesExporter
 
 from snhkit.teaching.copies import tagged
 
-__all__ = ["slides"]
-
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 
 

@@ -10,8 +10,6 @@ from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points
 from snhkit.privacy import Entropy, ReplayableEntropy, SystemEntropy, discrete_laplace, exact
 
-__all__ = ["FAULTS", "faulty_map", "suspects"]
-
 FAULTS = {
     "A": "",
     "B": "Its noise has half of the scale that is needed, so its ε is twice the claimed ε.",

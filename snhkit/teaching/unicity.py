@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points
 
-__all__ = ["Traces", "invented_hours"]
-
 _HOURS = 7 * 24
 
 

@@ -11,8 +11,6 @@ from snhkit.widgets import samples
 from snhkit.widgets.draw_map import DrawMap
 from snhkit.widgets.wording import message, parse_box
 
-__all__ = ["BoxEntry"]
-
 _TOOLTIPS = {
     "Sample 100 boxes": "Replace all boxes by 100 random squares of the chosen sizes",
     "Remove": "Remove the picked box, or the one with the highest number",

@@ -16,8 +16,6 @@ from snhkit.widgets.controls import Controls
 from snhkit.widgets.session import DISTRICTS, Built, Session
 from snhkit.widgets.wording import message
 
-__all__ = ["BuildDesk"]
-
 
 class BuildDesk(w.VBox):
     """Buttons that build the ticked methods and cancel a build, with its progress.

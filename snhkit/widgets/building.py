@@ -14,8 +14,6 @@ from snhkit.progress import Step, watched
 from snhkit.widgets import teaching
 from snhkit.widgets.session import Built, Session
 
-__all__ = ["Building", "Cancelled", "Order"]
-
 _PATIENCE_S = 0.5  # a cancelled build gets at most twice this time to end, and is then abandoned
 _LEAST_SHARE = 0.05  # until this fraction is completed, the remaining time is not estimated
 

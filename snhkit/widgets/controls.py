@@ -17,8 +17,6 @@ from snhkit.privacy import PrivacyUnit
 from snhkit.widgets.session import DISTRICTS, Session
 from snhkit.widgets.wording import epsilon_in_words
 
-__all__ = ["EPSILONS", "Controls", "EpsilonSlider"]
-
 EPSILONS = (
     *(round(step * 10.0**k, 3) for k in (-2, -1, 0) for step in (1, 1.5, 2, 3, 4, 6, 8)),
     10.0,

@@ -23,8 +23,6 @@ from snhkit.viz.reports.answers_report import answers_html
 from snhkit.viz.reports.public_page import Imprint, public_html
 from snhkit.widgets.session import UNTITLED, Session
 
-__all__ = ["ExportPanel", "OnScreen"]
-
 _HERE = Path(__file__).parent
 
 

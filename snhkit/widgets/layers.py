@@ -15,8 +15,6 @@ from snhkit.viz.maps.districts import coloured, outlines, scale_of
 from snhkit.viz.maps.surface import ColourScale, Surface, cell_outlines, surface_overlay
 from snhkit.widgets.session import Session
 
-__all__ = ["Layers"]
-
 TRUTH, NOTHING, NO_MAP = "Truth", "No picture", "—"
 _LEARNED = tuple(METHODS[key].title for key in ("denoised", "snh", "snh-paper"))
 _LABELS = ("On the map", "beside it", "and")

@@ -17,8 +17,6 @@ from snhkit.widgets.own_file import OwnFile, declared, whole_number
 from snhkit.widgets.session import Session
 from snhkit.widgets.wording import message
 
-__all__ = ["OpenPanel"]
-
 _FIELDS = {
     "path": ("File", "trips.csv", "Path of a file of private records on this machine"),
     "title": ("Title", "of what you publish", "Title of pages and files; never the file's name"),

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from snhkit.builder import Builder
 
-__all__ = ["explore"]
-
 
 def explore(
     points: "Points | PrivateDataset | pd.DataFrame | str | os.PathLike[str] | None" = None,

@@ -22,9 +22,6 @@ from snhkit.privacy import PrivacyUnit, exact
 from snhkit.privacy.data_ledgers import ledger_of
 from snhkit.widgets.session import UNTITLED, ReleaseFolder, Session
 
-__all__ = ["OwnFile", "declared", "whole_number"]
-
-
 _COLUMNS = 76  # characters in a line, without the backslash that continues the line
 
 

@@ -14,8 +14,6 @@ from snhkit.widgets import teaching
 from snhkit.widgets.session import Session
 from snhkit.widgets.strata import side_by_side
 
-__all__ = ["Plots"]
-
 _MOST_BOXES = 8
 _COUNTS, _SCATTER = "Counts in the boxes", "Released against true"
 _STRATA = "Side by side"

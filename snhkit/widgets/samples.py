@@ -9,8 +9,6 @@ from snhkit.errors import InputError, OutsideWarning
 from snhkit.geometry import Grid, Points, RangeQueries, Region
 from snhkit.widgets.session import Session
 
-__all__ = ["in_degrees", "in_metres", "inside", "squares", "window"]
-
 _WINDOW_M = 1_500  # side of the first view, in which streets and squares of 25 m can be seen
 _BLOCK_M = 250  # approximate side of the blocks whose counts determine the first view
 _PER_POINT = 50  # the most repetitions of a cell's centre among the possible centres of squares

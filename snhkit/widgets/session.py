@@ -35,17 +35,6 @@ from snhkit.release.strata import StratifiedRelease
 from snhkit.viz.maps import districts as district_maps
 from snhkit.viz.maps.surface import Surface, display_cell_m
 
-__all__ = [
-    "DISTRICTS",
-    "UNTITLED",
-    "Built",
-    "Day",
-    "ReleaseFolder",
-    "Session",
-    "owned",
-    "synthetic",
-]
-
 DISTRICTS = "districts"
 """The key of the method that counts each of the session's districts directly, ``Tessellation``."""
 

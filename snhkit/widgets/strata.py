@@ -11,8 +11,6 @@ from snhkit.geometry.strata import By
 from snhkit.viz import reports
 from snhkit.viz.maps.surface import Surface, pictures
 
-__all__ = ["StrataSlider", "side_by_side"]
-
 _HERE, _REPORTS = Path(__file__).parent, Path(reports.__file__).parent
 
 

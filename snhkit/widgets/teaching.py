@@ -12,8 +12,6 @@ from snhkit.geometry import RangeQueries
 from snhkit.metrics import relative_errors
 from snhkit.widgets.session import Built, Session
 
-__all__ = ["by_epsilon", "by_size", "measured", "prepare", "scatter"]
-
 _A_SIDE, _MIXED, _DOTS = 250, 1_000, 250  # boxes of one size, of a range of sizes, and in a scatter
 _SIDES = 8  # sides of boxes on the curve of errors against box size
 _LARGER = 16  # that curve ends at this multiple of the largest chosen side

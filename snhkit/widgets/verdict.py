@@ -20,8 +20,6 @@ from snhkit.viz.figures.style import method_styles
 from snhkit.widgets import teaching
 from snhkit.widgets.session import Built, Session
 
-__all__ = ["best_first", "built_line", "verdict"]
-
 _UNKNOWN = (
     "The expected errors of these releases are unknown, since such releases were not measured on "
     "public data of cities. The errors on these records are not shown, because measuring them "

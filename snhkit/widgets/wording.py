@@ -7,8 +7,6 @@ from snhkit.checks import typed_number
 from snhkit.errors import InputError
 from snhkit.privacy import PrivacyUnit
 
-__all__ = ["epsilon_in_words", "message", "parse_box"]
-
 
 def epsilon_in_words(epsilon: float, unit: PrivacyUnit) -> str:
     """Return two sentences for beginners: how strongly an epsilon protects, and how large noise is.

@@ -19,8 +19,6 @@ from snhkit.geometry.histogram import Cells
 from snhkit.geometry.partition import CellLookup
 from snhkit.geometry.projection import approximation
 
-__all__ = ["Collector", "Counter", "Draw", "GridCounter", "counter_of"]
-
 MAX_ROWS = 100_000_000  # that are collected
 _STEP = 2**15  # places per step, so that their arrays stay in the cache
 # Largest error of the polynomial, in cell widths; above it, all places are projected exactly.

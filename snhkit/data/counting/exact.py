@@ -19,8 +19,6 @@ from snhkit.geometry.histogram import Cells, refuse_unproven
 from snhkit.geometry.partition import CellLookup
 from snhkit.geometry.strata import By
 
-__all__ = ["FINE_DEPTH", "ExactCounts", "Scan", "fine_grid"]
-
 _DRAWN = 100_000  # about as many records are drawn for ``ExactCounts.some``
 
 FINE_DEPTH = 12

@@ -26,8 +26,6 @@ from snhkit.progress import steps
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["Cluster", "completed", "over", "take_rows", "thread_count"]
-
 _MOST_THREADS = 8
 _TASKS_PER_WORKER, _RETRIES = 4, 3
 _SAMPLE = 2**10  # rows of a chunk that are also read with latitude and longitude exchanged

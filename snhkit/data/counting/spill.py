@@ -26,8 +26,6 @@ from snhkit.geometry.points import DAY_S, windows
 from snhkit.geometry.strata import LEFT_OUT, By
 from snhkit.privacy.unit import mixed
 
-__all__ = ["Choice", "KeptPart", "Sorted", "bucket_count", "keep", "take_places"]
-
 _PLACES = 2**18  # places that are read at a time
 _BUCKET_BYTES = 2**25  # approximate size of a bucket
 _MOST_BUCKETS = 1024

@@ -18,8 +18,6 @@ from snhkit.data.sources.times import NO_TIME, local_seconds, times_of
 from snhkit.geometry.strata import LEFT_OUT, OTHER, By
 from snhkit.untrusted import parsing, unpacked
 
-__all__ = ["Blocks", "Chunk", "Part", "Rows", "blocks_of"]
-
 pc: Any = pyarrow.compute  # made at import, so a type checker cannot know it
 
 

@@ -16,8 +16,6 @@ from snhkit.untrusted import only_layer, parsing, unpacked_bytes
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-__all__ = ["layer_parts", "parquet_parts"]
-
 MAX_BYTES = 8 * 2**30  # of the wanted columns of a row group, unpacked
 _BATCH = 2**18  # rows that are decoded at a time
 _BATCH_BYTES = 2**30

@@ -15,17 +15,6 @@ from snhkit.data.sources.times import instant, zone
 from snhkit.errors import InputError
 from snhkit.geometry.strata import By
 
-__all__ = [
-    "MAX_COLUMNS",
-    "Layout",
-    "Rules",
-    "layout_of",
-    "layout_of_schema",
-    "refuse_other_columns",
-    "rules_of",
-    "said_position",
-]
-
 MAX_COLUMNS = 10_000  # of a file that names or numbers its columns
 # If several names match, those of an earlier group take precedence.
 _USUAL = {

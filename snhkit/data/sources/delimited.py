@@ -21,8 +21,6 @@ from snhkit.data.sources.files import Place
 from snhkit.errors import InputError
 from snhkit.untrusted import parsing, refuse_swallowed_rows
 
-__all__ = ["text_parts"]
-
 _MAX_HEADER = 2**20  # bytes in the first row
 _MAX_ROW = 2**22  # bytes in a row; quoted text is also parsed in blocks of this size
 _BLOCK = 2**22  # bytes that are decoded at a time

@@ -15,8 +15,6 @@ import pyarrow.fs as pafs
 
 from snhkit.errors import InputError
 
-__all__ = ["KINDS", "TEXT", "Place", "find_files", "is_large"]
-
 TEXT = (".csv", ".tsv", ".txt")
 KINDS = (".parquet", *TEXT, ".npy", ".geojson", ".gpkg")
 """The suffixes of the files that are read."""

@@ -20,8 +20,6 @@ from snhkit.data.sources.geo import Geometry
 from snhkit.errors import InputError
 from snhkit.untrusted import parsing
 
-__all__ = ["array_parts", "object_part"]
-
 _BATCH = 2**18  # rows at a time
 _WHAT = {"user": "user ids", "time": "times", "point": "points"}
 

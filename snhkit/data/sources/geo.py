@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     Axes = tuple[NDArray[np.float64], NDArray[np.float64]]
     """Two coordinates of n points, each of shape (n,), such as latitudes and longitudes, or nan."""
 
-__all__ = ["Geometry", "degrees_of", "floats_of", "geometry_of", "named_crs", "points_of",
-           "to_degrees"]  # fmt: skip
-
 pc: Any = pyarrow.compute  # made at import, so a type checker cannot know it
 
 _POINT = 21  # bytes of a point in WKB: the byte order, the type, x and y

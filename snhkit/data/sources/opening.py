@@ -16,8 +16,6 @@ from snhkit.data.sources.frames import array_parts, object_part
 from snhkit.errors import InputError
 from snhkit.geometry import By, Points
 
-__all__ = ["Source", "open_source", "people_column"]
-
 _PEOPLE = re.compile(
     r"(user|rider|passenger|person|people|customer|client|driver|member|patient|pupil|student|"
     r"employee|subscriber|account|household|device|phone|imei|msisdn|email|cab|taxi|vehicle|owner)s?"

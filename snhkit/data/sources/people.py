@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from snhkit.checks import cut
 from snhkit.errors import InputError
 
-__all__ = ["Ids", "Unasked", "id_family", "person_keys"]
-
 # The contents of these modules are created at import, so a type checker cannot know them.
 pc: Any = pyarrow.compute
 hash_array: Any = pandas.util.hash_array

@@ -18,11 +18,6 @@ from snhkit.geometry import Region
 if TYPE_CHECKING:
     from snhkit.data.sources.opening import Source
 
-__all__ = [
-    "FIRST_ROWS", "OWNER_ONLY", "ReadReport", "ReadWarning", "Seen", "defect", "possible",
-    "report_of", "warn_owner",
-]  # fmt: skip
-
 OWNER_ONLY = "For the eyes of the records' owner only."
 FIRST_ROWS = 5
 """The number of unusable rows that a report describes."""

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from snhkit.errors import InputError
 from snhkit.untrusted import unpacked
 
-__all__ = ["NO_TIME", "instant", "local_seconds", "times_of", "zone"]
-
 pc: Any = pyarrow.compute  # made at import, so a type checker cannot know it
 
 NO_TIME = int(np.iinfo(np.int64).min)

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from snhkit.data.cities import City
 
-__all__ = ["Layout", "layout"]
-
 _MARGIN_M = 120.0  # least distance of places from the border, so that no record lies outside
 _ARTERIAL_EVERY = 6  # every sixth street is an arterial, that is, a main street
 _ARTERIAL_SHARE, _AVENUE_SHARE = 0.35, 0.1  # shares of the places

@@ -13,8 +13,6 @@ from snhkit.data.synthetic.layout import layout
 from snhkit.errors import InputError
 from snhkit.geometry import Points
 
-__all__ = ["World", "synthetic_points"]
-
 World = Literal["private", "public"]
 
 _STREAM = {"private": 1, "public": 2}

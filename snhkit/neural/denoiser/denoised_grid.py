@@ -21,8 +21,6 @@ from snhkit.neural.denoiser.prior import Prior
 from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
-__all__ = ["DenoisedGrid"]
-
 _POOL = Fraction(2, 5)  # python benchmarks/strata.py --tables pool
 
 

@@ -5,8 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, Num
 
-__all__ = ["ABOUT", "OPINIONS", "PLANES", "SPLIT", "Weights", "denoise", "peaks", "start"]
-
 Weights = dict[str, dict[str, Float[Array, "..."]]]
 
 SPLIT = 2

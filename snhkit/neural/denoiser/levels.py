@@ -15,18 +15,6 @@ from snhkit.geometry.grid import block_starts, block_sums, spread
 from snhkit.geometry.histogram import Merged
 from snhkit.privacy import Measurements
 
-__all__ = [
-    "WIDER",
-    "Blocks",
-    "Levels",
-    "bought_levels",
-    "checked_share",
-    "coarse_share",
-    "enough_records",
-    "estimates",
-    "merged_groups",
-]
-
 BLOCK_M = 400.0
 """Approximate width of the small blocks in metres."""
 

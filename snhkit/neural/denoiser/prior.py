@@ -19,8 +19,6 @@ from snhkit.neural.denoiser.levels import Blocks, Levels
 from snhkit.neural.denoiser.reconcile import reconciled
 from snhkit.progress import steps
 
-__all__ = ["Prior", "about"]
-
 _WIDEST_M = 250.0  # the largest mean side of boxes in the training data
 _MOST_TURNS, _TURNS = 8, 2  # averaged copies: at most, and by default; more than 2 gain 0.1 %
 _SEAM = 64  # cells around a tile; no output cell depends on more distant cells

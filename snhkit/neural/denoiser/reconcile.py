@@ -6,8 +6,6 @@ from jaxtyping import Float, Int
 from snhkit.geometry.grid import block_sums, spread
 from snhkit.neural.denoiser.levels import Blocks, Levels
 
-__all__ = ["projected", "reconciled", "settled"]
-
 LEAST = 2.5e-4
 """The count, in noise scales, that is added to each cell before a block is scaled to its sum."""
 

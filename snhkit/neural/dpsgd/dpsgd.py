@@ -26,8 +26,6 @@ from snhkit.privacy import Epsilon, Measurements, Terms, exact
 from snhkit.privacy.gradients import NoisyGradients
 from snhkit.release import Release
 
-__all__ = ["DPSGD", "descend"]
-
 _MOST_STEPS = 10_000
 _MOST_NOISE = 2**25  # random numbers, which take 128 MB
 

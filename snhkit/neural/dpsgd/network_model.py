@@ -19,8 +19,6 @@ from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.model import evaluate
 from snhkit.neural.networks.network import network_from, network_settings
 
-__all__ = ["INPUTS", "NetworkModel", "described", "refuse_large"]
-
 INPUTS = 3  # a square's centre and its side
 
 _MOST_WIDTH, _MOST_DEPTH = 256, 5

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike
 from snhkit.geometry import Grid, Points, RangeQueries, SummedArea
 from snhkit.neural.networks.squares import Batch, Scattered, Stored, relative_weights
 
-__all__ = ["Augmentation", "aligned", "drawn_points", "overlaps", "query_sizes", "scattered"]
-
 _EVEN_SHARE = 0.6  # share of scattered squares placed uniformly; the rest are near the workload
 _FINEST = 1024  # the most cells per side of the lattice in which squares are placed
 _LARGEST = 2**30  # sum of absolute counts in the integer table, so that no sum overflows 32 bits

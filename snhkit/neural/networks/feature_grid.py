@@ -10,8 +10,6 @@ from jaxtyping import Array, Float, Key
 from snhkit.checks import whole
 from snhkit.errors import InputError
 
-__all__ = ["FeatureGrid"]
-
 _MOST_LEVELS = 16
 
 

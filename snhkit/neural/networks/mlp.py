@@ -13,8 +13,6 @@ from jaxtyping import Array, Float, Key
 from snhkit.checks import positive, whole
 from snhkit.errors import InputError
 
-__all__ = ["MLP"]
-
 _METRES_A_UNIT = 220.0
 _UNBOUND_SPAN = 2.0  # coordinates from -1 to 1
 _MOST_SPAN = 1e6

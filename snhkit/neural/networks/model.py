@@ -22,8 +22,6 @@ from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.network import Params, network_from, network_settings
 from snhkit.neural.networks.tiles import Tiles, core_and_frame, tile, tiles_needed
 
-__all__ = ["MOST_TILES", "SNHModel", "blocks_along", "evaluate"]
-
 MOST_TILES = 10_000  # per side of the region, so that a thin box does not become a million tiles
 
 _TILES_A_CHUNK = 500_000

@@ -27,8 +27,6 @@ from snhkit.neural.networks.network import parameter_count
 from snhkit.neural.networks.squares import Batch, Scattered
 from snhkit.neural.networks.train import Learned, train
 
-__all__ = ["Networks", "start_map"]
-
 _WORDS = {
     "positions": ("scattered", "aligned"),
     "scaling": ("area", "linear", "learned"),

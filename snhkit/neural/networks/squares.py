@@ -9,8 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Int32, Key, Num, UInt32
 
-__all__ = ["Batch", "Scattered", "Stored", "relative_weights", "summed_area", "table_sums"]
-
 
 class Batch(NamedTuple):
     """b training squares for each of k networks; the side of the region is 1.

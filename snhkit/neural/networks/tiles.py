@@ -7,8 +7,6 @@ from jaxtyping import Float, Int
 
 from snhkit.geometry import RangeQueries, Region
 
-__all__ = ["Tiles", "core_and_frame", "tile", "tiles_needed"]
-
 
 @dataclass(frozen=True, eq=False)
 class Tiles:

@@ -18,8 +18,6 @@ from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.network import Params
 from snhkit.neural.networks.squares import Batch, Scattered, Stored, summed_area, table_sums
 
-__all__ = ["Learned", "mesh_shape", "stalled", "train"]
-
 _ADAM = optax.scale_by_adam()
 # The map starts from the smoothed noisy counts. Where few queries are expected, weights and
 # gradients are small, and the map should stay smooth. With this large epsilon, Adam does not turn

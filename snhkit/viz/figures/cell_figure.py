@@ -18,8 +18,6 @@ from snhkit.viz.maps.surface import ColourScale
 if TYPE_CHECKING:
     from snhkit.release import Release
 
-__all__ = ["cells_figure"]
-
 
 def cells_figure(
     releases: "Mapping[str, Release]",

@@ -14,8 +14,6 @@ from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries
 from snhkit.viz.maps.surface import COLOURS, UNIT, ColourScale, Surface
 
-__all__ = ["closeup_figure", "finish_maps", "outline"]
-
 _MAX_CELLS = 24  # cells per side; more numbers would be illegible
 _SLACK = 1e-9  # tolerance in cell widths; rounding errors of edges are smaller
 _LUMA = (0.299, 0.587, 0.114)  # perceived brightness of red, green and blue

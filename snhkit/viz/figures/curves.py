@@ -17,8 +17,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from snhkit.errors import InputError
 from snhkit.viz.figures.style import EPSILON, method_styles
 
-__all__ = ["against_truth", "count_bars", "error_curves", "need_columns", "theme_svg"]
-
 _INK = "#010203"  # replaced by the text colour of the page
 _SIZE = (7.2, 3.1)
 _NEAR = 10.0  # the scale of counts is linear up to this many records, and logarithmic above

@@ -10,8 +10,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from snhkit.viz.figures.curves import need_columns
 from snhkit.viz.figures.style import method_styles
 
-__all__ = ["method_panels"]
-
 _GREY = "#808080"
 
 

@@ -18,8 +18,6 @@ from snhkit.viz.maps.surface import ColourScale, Surface
 if TYPE_CHECKING:
     from snhkit.release import Release
 
-__all__ = ["error_bars", "surface_figure"]
-
 
 def surface_figure(
     releases: "Mapping[str, Release | Surface]",

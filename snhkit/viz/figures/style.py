@@ -7,8 +7,6 @@ from typing import Any
 from snhkit.methods import METHODS
 from snhkit.viz.maps.surface import COLOURS
 
-__all__ = ["EPSILON", "MethodStyle", "method_style", "method_styles"]
-
 # The colours of Okabe and Ito without yellow, which is invisible on white, and with grey instead of
 # black, which is invisible on black.
 _COLOURS = (*COLOURS[:6], "#808080")

@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 from snhkit.errors import InputError
 from snhkit.viz.maps.surface import COLOURS
 
-__all__ = ["two_worlds"]
-
 _IMPOSSIBLE = "possible with one of the files only: not differentially private"
 
 

@@ -7,8 +7,6 @@ from matplotlib.patches import Rectangle
 from snhkit.errors import InputError
 from snhkit.viz.figures.style import method_styles
 
-__all__ = ["winners_figure"]
-
 
 def winners_figure(errors: pd.DataFrame) -> Figure:
     """Draw a table of the methods with the smallest errors, for example by city and box size.

@@ -25,17 +25,6 @@ from snhkit.viz.maps.surface import ColourScale
 if TYPE_CHECKING:
     from snhkit.release import Release
 
-__all__ = [
-    "add_districts",
-    "answers",
-    "coloured",
-    "density",
-    "district_map",
-    "district_overlay",
-    "outlines",
-    "scale_of",
-]
-
 _UNIT = "records per km²"
 _FINEST = 4_000  # borders are simplified by at most the region's side / 4,000, less than a pixel
 

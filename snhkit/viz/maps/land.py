@@ -19,8 +19,6 @@ from snhkit.geometry import Region
 if TYPE_CHECKING:
     import geopandas as gpd
 
-__all__ = ["land"]
-
 _BORDERS = Path(__file__).parent / "borders"
 _MOST_NAMES = 30  # of places, the largest of those around the region
 _MARGIN = 2.5  # the margin around the region, in sides of the region

@@ -18,8 +18,6 @@ from snhkit.errors import InputError
 from snhkit.geometry import Region
 from snhkit.untrusted import immutable, parsing
 
-__all__ = ["LocalTiles", "is_local"]
-
 _MOST_BYTES, _MOST_TILES = 8_000_000, 600  # in one page
 _DEEPEST = 19
 _MOST_TILE = 1_000_000  # bytes of a value of the file

@@ -25,17 +25,6 @@ from snhkit.viz.maps.surface import ColourScale, Surface, surface_overlay
 if TYPE_CHECKING:
     from snhkit.release import Release
 
-__all__ = [
-    "Furniture",
-    "LegendOfLayer",
-    "base_map",
-    "compare_map",
-    "embeds_everything",
-    "folium_of",
-    "stamp",
-    "to_html",
-]
-
 _HERE = Path(__file__).parent
 
 

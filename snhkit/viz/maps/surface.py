@@ -20,18 +20,6 @@ from snhkit.models import Model
 from snhkit.release import Release
 from snhkit.release.polygon_model import PolygonModel
 
-__all__ = [
-    "COLOURS",
-    "UNIT",
-    "ColourScale",
-    "Surface",
-    "cell_outlines",
-    "display_cell_m",
-    "picture_url",
-    "pictures",
-    "surface_overlay",
-]
-
 UNIT = "records per hectare"
 
 # The colours of Okabe and Ito (2008), which can be told apart with every kind of colour vision.

@@ -13,8 +13,6 @@ from snhkit.viz.reports.page import maps, page, paragraph, program, section, tab
 if TYPE_CHECKING:
     from snhkit.release import Release
 
-__all__ = ["answers_html"]
-
 
 def answers_html(
     releases: "Mapping[str, Release]",

@@ -12,8 +12,6 @@ from snhkit.geometry import Grid, Partition, Region
 from snhkit.models import GridModel, Model, PackedGridModel, PartitionModel
 from snhkit.viz.maps.land import land
 
-__all__ = ["Counts", "ground", "rings"]
-
 _STEPS = 65_536  # the edges of rectangles are stored as multiples of side / 65,536, if they are
 
 

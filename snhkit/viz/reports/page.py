@@ -18,18 +18,6 @@ from snhkit.viz.reports.rendering import environment
 if TYPE_CHECKING:
     from snhkit.release import Release
 
-__all__ = [
-    "maps",
-    "page",
-    "paragraph",
-    "picture",
-    "program",
-    "section",
-    "table",
-    "titled",
-    "wide",
-]
-
 
 def page(title: str, about: str, notes: Iterable[str], parts: Iterable[Markup]) -> str:
     """Return an HTML page that needs no other files; ``notes`` are warnings above the heading."""

@@ -36,8 +36,6 @@ from snhkit.viz.reports.rendering import packed, rendered, script
 if TYPE_CHECKING:
     from snhkit.release import Release
 
-__all__ = ["Imprint", "public_html"]
-
 _LONGEST = 300  # characters of a text in an imprint
 _MOST_CELLS = 1_000  # along a side, where the counts of a page are computed for it
 _TOO_FEW = (

@@ -17,8 +17,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-__all__ = ["environment", "packed", "rendered", "script", "unpacked"]
-
 _HERE = Path(__file__).parent
 
 

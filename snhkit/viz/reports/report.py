@@ -13,8 +13,6 @@ from snhkit.viz.figures.panels import method_panels
 from snhkit.viz.figures.plots import error_bars
 from snhkit.viz.reports.page import maps, page, paragraph, picture, section, table, wide
 
-__all__ = ["errors_html", "report_html", "sizes_html", "table_for_people", "terminal_tables"]
-
 _REPLAYABLE = (
     "The noise came from a seed: anyone who knows the seed can remove the noise. Do not publish "
     "the releases."

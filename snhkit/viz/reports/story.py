@@ -5,7 +5,6 @@ from importlib import resources
 
 from snhkit.viz.reports.rendering import rendered, script, unpacked
 
-__all__ = ["SHIPPED", "shipped_story", "story_html"]
 
 SHIPPED = "san_francisco"
 """The city whose story is part of the package, so that it opens at once."""

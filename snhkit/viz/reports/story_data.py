@@ -20,8 +20,6 @@ from snhkit.viz.maps.surface import ColourScale, Surface
 from snhkit.viz.reports.counts import Counts, ground
 from snhkit.viz.reports.rendering import packed
 
-__all__ = ["STOPS", "make_story"]
-
 STOPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 """The values of epsilon that the slider steps through."""
 
