@@ -36,14 +36,15 @@ import sys
 import snhkit as snh
 from snhkit.cli.main import app
 from snhkit.methods import METHODS
-from snhkit.viz.figures import method_style
+from snhkit.viz.figures import method_styles
 
 assert list(METHODS)[-1] == "quarters" and "broken" not in METHODS
 told = ["compare", "--methods", "quarters,ug", "--n", "1000", "--epsilon", "0.5"]
 app(told, standalone_mode=False)
 explorer = snh.explore(methods=["quarters"])
 assert explorer._controls.ticks["quarters"].value
-assert method_style("Quarters") != method_style("UG")
+styles = method_styles(["Quarters", "UG"])
+assert styles["Quarters"] != styles["UG"]
 records = snh.synthetic_points("fargo", n=500)
 data = snh.PrivateDataset(records, budget=1, unit="record")
 release = data.release(METHODS["quarters"].builder(), epsilon=0.5)

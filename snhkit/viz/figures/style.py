@@ -43,17 +43,6 @@ class MethodStyle:
         return {"color": self.colour, "hatch": self.hatch}
 
 
-def method_style(title: str) -> dict[str, Any]:
-    """Return a method's colour, marker and line style, as arguments for ``Axes.plot``.
-
-    A name that is not the title of a method gets the first style that no method has.
-
-    >>> method_style("SNH")
-    {'color': '#0072B2', 'marker': 'o', 'linestyle': '-'}
-    """
-    return method_styles([title])[title].line
-
-
 def method_styles(titles: Iterable[str]) -> dict[str, MethodStyle]:
     """Return the style for each title of a method; other names get styles that no method has.
 

@@ -5,7 +5,7 @@ from matplotlib.colors import to_hex
 
 from snhkit.errors import InputError
 from snhkit.viz.figures.panels import method_panels
-from snhkit.viz.figures.style import method_style
+from snhkit.viz.figures.style import method_styles
 
 TABLE = pd.DataFrame(
     {
@@ -27,7 +27,7 @@ def test_a_panel_for_each_band_and_a_row_for_each_method():
         np.testing.assert_allclose(snh, [[2 * scale, 1], [1 * scale, 1]])
         assert axis.get_xscale() == "log"
         for marks, method in zip(axis.collections, ("UG", "SNH"), strict=True):
-            wanted = method_style(method)["color"].lower()
+            wanted = method_styles([method])[method].colour.lower()
             assert to_hex(marks.get_facecolor()[0]) == wanted
 
 
