@@ -1,36 +1,16 @@
 """Cards, and a release's entry in its ledger."""
 
 import json
-import sys
 
-import numpy as np
-import pandas as pd
 import pytest
 
 import snhkit as snh
-from snhkit.cli.main import main
-
-REGION = snh.Region.around(lat=43.038, lon=-87.91, side_m=2_000)
 
 
 @pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    """Type a line; get the exit code, standard output and standard error."""
-    monkeypatch.chdir(tmp_path)
-    lat, lon = REGION.to_latlon(np.random.default_rng(3).normal(1_000, 300, (50, 2)))
-    pd.DataFrame({"lat": lat, "lon": lon}).to_csv("t.csv", index=False)
-
-    def typed(line: str):
-        monkeypatch.setattr(sys, "argv", ["snhkit", *line.split()])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code
-        told = capsys.readouterr()
-        return code, told.out, told.err
-
-    return typed
+def run(run, trips):
+    """Return a function that types a line, and returns exit code, output and standard error."""
+    return lambda line: run(*line.split())
 
 
 RELEASE = (
