@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+import shapely
 
 from snhkit.checks import is_number
 from snhkit.districts.districts import read_districts
@@ -79,7 +80,6 @@ def estimates_text(frame: "pd.DataFrame | gpd.GeoDataFrame", suffix: str) -> str
     ".geojson" and ".json" are GeoJSON.
     """
     import geopandas as gpd
-    import shapely
 
     known = {name: round_ for name, round_ in _DECIMALS.items() if name in frame.columns}
     frame = frame.assign(

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
+import pandas as pd
 import shapely
 from numpy.typing import NDArray
+from pyproj import CRS
 
 from snhkit.districts.covering import areal, cover, refuse_tangled
 from snhkit.districts.files import frame_of_file
@@ -19,7 +21,6 @@ from snhkit.geometry import Grid, Partition, RangeQueries, Region
 
 if TYPE_CHECKING:
     import geopandas as gpd
-    from pyproj import CRS
 
 WHOLE = 0.999
 """A larger share of an area is taken as all of it, since projections change areas slightly."""
@@ -226,8 +227,6 @@ def read_districts(path: str | os.PathLike[str], label: Hashable | None = None) 
 
 def _labels(frame: "gpd.GeoDataFrame | gpd.GeoSeries", label: Hashable) -> tuple[str, ...]:
     """Return the labels in a column of a frame as text."""
-    import pandas as pd
-
     columns = list(getattr(frame, "columns", []))
     found = [k for k, name in enumerate(columns) if name == label]
     if len(found) != 1:
@@ -311,7 +310,7 @@ def _with_short_edges(shapes: NDArray[Any], longest: float) -> NDArray[Any]:
     return found
 
 
-def _full_turn(crs: "CRS") -> float:
+def _full_turn(crs: CRS) -> float:
     """Return 360 degrees in the units of a geographic CRS; 0 for a projected one."""
     factor = crs.axis_info[0].unit_conversion_factor if crs.is_geographic else 0
     return float(np.round(2 * np.pi / factor, 9)) if factor else 0.0
@@ -361,7 +360,7 @@ def _refuse_wide_edges(shapes: NDArray[Any], turn: float) -> None:
 
 
 def _refuse_misplaced(
-    shapes: NDArray[Any], nearby: tuple[float, float, float, float], turn: float, crs: "CRS"
+    shapes: NDArray[Any], nearby: tuple[float, float, float, float], turn: float, crs: CRS
 ) -> None:
     """Raise InputError if shapes miss the region because coordinates are swapped or not in degrees.
 

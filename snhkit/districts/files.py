@@ -5,14 +5,16 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import shapely
+from pyproj import CRS
+from pyproj.exceptions import CRSError
 
 from snhkit.errors import InputError
 from snhkit.untrusted import only_layer, parsing, refuse_nested, unpacked_bytes
 
 if TYPE_CHECKING:
     import geopandas as gpd
-    from pyproj import CRS
 
 MAX_DISTRICTS = 65_536
 """The largest number of districts that can be read from a file, or counted one by one."""
@@ -75,7 +77,6 @@ def _refuse_hostile(path: Path) -> None:
 def _from_geojson(text: str) -> "gpd.GeoDataFrame":
     """Return the features of a document with their properties unchanged, and ids as the index."""
     import geopandas as gpd
-    import pandas as pd
 
     document = json.loads(text)
     features = document["features"]
@@ -104,11 +105,8 @@ def _from_geojson(text: str) -> "gpd.GeoDataFrame":
     return gpd.GeoDataFrame(rows, geometry=name)
 
 
-def _crs(document: dict[str, Any]) -> "CRS":
+def _crs(document: dict[str, Any]) -> CRS:
     """Return the CRS that a document names; longitude and latitude on WGS 84 if it names none."""
-    from pyproj import CRS
-    from pyproj.exceptions import CRSError
-
     named = document.get("crs") or {}
     text = json.dumps(named) if named else "CRS84"
     if "CRS84" in text:

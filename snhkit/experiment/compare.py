@@ -2,16 +2,14 @@
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from snhkit.data.counting.exact import ExactCounts
 from snhkit.experiment.evaluation import SizeBand, adds_up, anywhere, asked, bands_in
 from snhkit.geometry import Asked, Points, RangeQueries
 from snhkit.metrics import band_name
 from snhkit.release import Release
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 OWNER_ONLY = (
     "For the owner of the records only: these errors were computed from the true records without "
@@ -42,7 +40,7 @@ _SIZE_COLUMNS = (
 
 def compare(
     releases: Mapping[str, Release], queries: RangeQueries, *, truth: Points | ExactCounts
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Return a table of the errors, the additivity, the speed and the file size of releases.
 
     The table is computed from the true records without privacy. It is for the owner of the records
@@ -92,8 +90,6 @@ def compare(
     >>> list(snh.compare(releases, boxes, truth=records).columns)[:6]
     ['method', 'epsilon', 'rel_error', 'abs_error', 'abs_error_anywhere', 'adds_up']
     """
-    import pandas as pd
-
     around, elsewhere = asked(truth, queries), asked(truth, anywhere(queries))
     rows = [_row(name, release, around, elsewhere) for name, release in releases.items()]
     table = pd.DataFrame(rows, columns=list(_COLUMNS))
@@ -106,7 +102,7 @@ def compare_sizes(
     *,
     truth: Points | ExactCounts,
     count: int = 1_000,
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Return a table of the errors of releases for small and for large squares.
 
     The table is computed from the true records without privacy. It is for the owner of the records
@@ -150,8 +146,6 @@ def compare_sizes(
     >>> snh.compare_sizes(releases, truth=records)["size"].tolist()
     ['25-100 m', '100-300 m', '300-1,000 m', '1-5 km']
     """
-    import pandas as pd
-
     bands = [SizeBand.of(truth, band, count) for band in bands_in(truth.region)]
     rows = [_size_row(name, release, band) for name, release in releases.items() for band in bands]
     table = pd.DataFrame(rows, columns=list(_SIZE_COLUMNS))

@@ -3,8 +3,9 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 from tqdm.auto import tqdm
 
 from snhkit.builder import Builder
@@ -18,9 +19,6 @@ from snhkit.geometry import Points, RangeQueries
 from snhkit.methods import METHODS, method, title
 from snhkit.privacy import Epsilon, exact, written
 from snhkit.release import Release
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -54,8 +52,8 @@ class Plan:
 class Comparison:
     """Releases with their measured errors, which only the owner of the records may see."""
 
-    table: "pd.DataFrame"  # that of ``compare``, and ``build_s``, the seconds of a build
-    sizes: "pd.DataFrame"  # that of ``compare_sizes``
+    table: pd.DataFrame  # that of ``compare``, and ``build_s``, the seconds of a build
+    sizes: pd.DataFrame  # that of ``compare_sizes``
     releases: dict[tuple[str, float], Release]  # by short name or title, and epsilon
     dataset: PrivateDataset
 

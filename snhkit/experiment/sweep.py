@@ -11,6 +11,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 from tqdm.auto import tqdm
 
 from snhkit.builder import Builder
@@ -27,7 +28,6 @@ from snhkit.release import Release
 from snhkit.select.search import parameters, unordered, with_parameter
 
 if TYPE_CHECKING:
-    import pandas as pd
     from distributed import Client
 
 _SETTINGS = ("city", "n", "method", "epsilon", "from_m", "to_m", "cell_m", "k", "depth")
@@ -124,7 +124,7 @@ def sweep(
     file: str | os.PathLike[str] | None = None,
     processes: int = 1,
     client: "Client | None" = None,
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Return a table of the errors of all combinations of methods, places and settings.
 
     The noise is determined by ``seeds``, so the same call always returns the same table. The number
@@ -217,7 +217,7 @@ def sweep(
     return _table(found, bands, places)
 
 
-def intervals_over_seeds(table: "pd.DataFrame") -> "pd.DataFrame":
+def intervals_over_seeds(table: pd.DataFrame) -> pd.DataFrame:
     """Return the mean errors of a sweep over its seeds, with 95 % intervals of Student's t.
 
     Parameters
@@ -242,7 +242,6 @@ def intervals_over_seeds(table: "pd.DataFrame") -> "pd.DataFrame":
     >>> bool(row.rel_error_low < row.rel_error < row.rel_error_high), int(row.seeds)
     (True, 3)
     """
-    import pandas as pd
     from scipy.stats import t
 
     rows = []
@@ -294,9 +293,7 @@ def _run(
 
 def _table(
     found: Mapping[Cell, list[list[float]]], bands: list, places: Mapping[str, Place]
-) -> "pd.DataFrame":
-    import pandas as pd
-
+) -> pd.DataFrame:
     rows = [
         (
             cell.city,

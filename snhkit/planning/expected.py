@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from snhkit.builder import Builder
 from snhkit.checks import positive, two_numbers
@@ -15,9 +16,6 @@ from snhkit.methods import method, name_of
 from snhkit.metrics import SIZE_BANDS_M
 from snhkit.planning.table import PLANNED, Situation, plan_table
 from snhkit.privacy import Epsilon, exact, written
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _STEPS = 160  # values of epsilon that are tried in the search
 
@@ -33,7 +31,7 @@ def expected_error(
     unit: str = "record",
     max_per_user: int | None = None,
     by: By | None = None,
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Return the errors to expect of methods, without the use of any record.
 
     The errors come from a table, ``plan_table``, that was measured on public data sets. Therefore
@@ -125,10 +123,8 @@ def known_errors(
     place: Situation,
     epsilon: Epsilon,
     sizes_m: tuple[float, float] | None,
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Return the table of ``expected_error`` without methods that were not measured."""
-    import pandas as pd
-
     bands = list(SIZE_BANDS_M) if sizes_m is None else [_sizes(sizes_m)]
     price, per_record = float(exact(epsilon)), place.record_epsilon(epsilon)
     rows = [

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
@@ -14,9 +16,6 @@ from snhkit.metrics import SIZE_BANDS_M, band_name
 from snhkit.planning.expected import known_errors
 from snhkit.planning.table import PLANNED, Situation, plan_table
 from snhkit.privacy import Epsilon
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _TRIED = ("0.1", "0.2", "0.5", "1", "2")  # values of epsilon
 _ONE_MAP = "one map"
@@ -35,7 +34,7 @@ class Recommendation:
     method: str
     close: tuple[str, ...]  # methods whose expected error is at most a tenth larger
     measure: str  # the column of ``evidence`` by which methods were compared
-    evidence: "pd.DataFrame"  # of ``expected_error``, the least error first
+    evidence: pd.DataFrame  # of ``expected_error``, the least error first
     split: Mapping[str, float] = field(default_factory=dict)
 
     @property

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from snhkit.defaults import DEFAULT_LEVEL
@@ -21,7 +22,6 @@ from snhkit.release.polygon_model import PolygonModel
 
 if TYPE_CHECKING:
     import geopandas as gpd
-    import pandas as pd
 
     from snhkit.release.release import Release
 
@@ -243,7 +243,7 @@ class Estimates:
             return self.queries.share < WHOLE
         return np.zeros(len(self), bool)
 
-    def frame(self, level: float = DEFAULT_LEVEL) -> "pd.DataFrame":
+    def frame(self, level: float = DEFAULT_LEVEL) -> pd.DataFrame:
         """Return the queries as they were given, with the columns ``ADDED``."""
         low, high = self.bounds(level).T
         found = self.count, np.sqrt(self.variance), low, high, self.area_m2
@@ -254,9 +254,7 @@ class Estimates:
         frame.attrs["intervals"] = meaning(self.release, level, exact=exact)
         return frame
 
-    def _rows(self) -> "pd.DataFrame":
-        import pandas as pd
-
+    def _rows(self) -> pd.DataFrame:
         given = self.given
         if isinstance(given, RangeQueries):
             sides = {name: getattr(given, name) for name in ("x", "y", "width", "height")}
@@ -273,7 +271,7 @@ class Estimates:
 
 def estimates(
     releases: "Mapping[str, Release]", queries: Queries, level: float = DEFAULT_LEVEL
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Return the frames of several releases of one region for the same queries, together.
 
     Two more columns, ``release`` (the name) and ``epsilon``, come before the answers.
@@ -285,10 +283,8 @@ def estimates(
     return together(answers, level)
 
 
-def together(answers: Iterable[tuple[Estimates, dict[str, Any]]], level: float) -> "pd.DataFrame":
+def together(answers: Iterable[tuple[Estimates, dict[str, Any]]], level: float) -> pd.DataFrame:
     """Return the frames of several answers as one, each with further columns before its counts."""
-    import pandas as pd
-
     parts = []
     for found, beside in answers:
         frame = found.frame(level)
@@ -306,7 +302,7 @@ def _strata_of(release: "Release") -> tuple["Release", ...]:
     return getattr(release.model, "strata", ())
 
 
-def refuse_taken(rows: "pd.DataFrame", names: Sequence[str]) -> None:
+def refuse_taken(rows: pd.DataFrame, names: Sequence[str]) -> None:
     """Raise InputError if rows have a column that the answers would overwrite."""
     for name in rows.columns:
         if str(name) in names:

@@ -14,9 +14,9 @@ from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries
 from snhkit.geometry.partition import DensityTable
+from snhkit.models import Model
 
 if TYPE_CHECKING:
-    from snhkit.models import Model
     from snhkit.release.release import Release
 
 LEVELS = (0.005, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.975, 0.995)
@@ -156,7 +156,7 @@ def meaning(release: "Release", level: float = DEFAULT_LEVEL, *, exact: bool = F
     )
 
 
-def cells_in_boxes(model: "Model", boxes: RangeQueries) -> NDArray[np.float64]:
+def cells_in_boxes(model: Model, boxes: RangeQueries) -> NDArray[np.float64]:
     """Return the number of a model's cells that each box covers, with fractions."""
     cells = model.cells()
     inside = boxes.clipped()

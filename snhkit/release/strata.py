@@ -4,9 +4,10 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 from numpy.typing import NDArray
 
@@ -20,9 +21,6 @@ from snhkit.privacy.spend import in_strata, of_all
 from snhkit.release import file
 from snhkit.release.estimates import Estimates, Queries, together
 from snhkit.release.release import Release
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _ROUNDS = 3
 _PULL = 0.3  # the weight of the pattern of all strata against that of a stratum's own map
@@ -186,7 +184,7 @@ def pooled(by: By, whole: Release, parts: Sequence[Release]) -> list[Release]:
     ]
 
 
-def by_stratum(found: Estimates, by: By, level: float = DEFAULT_LEVEL) -> "pd.DataFrame":
+def by_stratum(found: Estimates, by: By, level: float = DEFAULT_LEVEL) -> pd.DataFrame:
     """Return the answers of each stratum, from the answers of their sum."""
     labelled = zip(found.strata, by.labels, strict=True)
     frame = together(((each, {by.name: label}) for each, label in labelled), level)
@@ -293,7 +291,7 @@ class StratifiedRelease(Mapping[str, Release]):
         """Return the sum over strata as one release, which any function for releases takes."""
         return self.whole
 
-    def estimate(self, queries: Queries, level: float = DEFAULT_LEVEL) -> "pd.DataFrame":
+    def estimate(self, queries: Queries, level: float = DEFAULT_LEVEL) -> pd.DataFrame:
         """Return a row for each query and stratum, as ``Release.estimate`` returns for one release.
 
         The rows of all queries for the first stratum come first. One more column, called

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 from tqdm.auto import tqdm
 
@@ -38,9 +39,6 @@ from snhkit.reproduction.verdicts import (
 )
 from snhkit.select import ParamSelect
 from snhkit.viz.figures.style import MethodStyle, method_styles
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _SIZES_M = (25.0, 100.0)
 
@@ -321,7 +319,7 @@ def figure(
     *,
     quick: bool,
     file: str | os.PathLike[str] | None = None,
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Return the points of a figure of the paper, measured on given data sets.
 
     A row is a point: ``data`` (the data set), ``line``, ``x``, ``value``, ``epsilon`` and ``cpu_s``
@@ -341,10 +339,8 @@ def _finished(
     places: Mapping[str, Place],
     effort: Effort,
     file: str | os.PathLike[str] | None,
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Return all points of a figure; points that are not in the file yet are measured first."""
-    import pandas as pd
-
     measures = ["value", "cpu_s"]
     settings = {"bands_m": [[0, 0]], "measures": measures, "snhkit": version("snhkit")}
     done = ResumeFile.open(file, settings)
@@ -366,7 +362,7 @@ def _finished(
 _MOST_TICKS = 6
 
 
-def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
+def reproduction_figure(told: PaperFigure, table: pd.DataFrame) -> Figure:
     """Draw a figure of the paper again: lines by data set, or bars if ``told`` has parts."""
     if told.parts:
         return _bars(told, table)
@@ -394,7 +390,7 @@ def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
     return drawn
 
 
-def _styles(table: "pd.DataFrame") -> dict[str, MethodStyle]:
+def _styles(table: pd.DataFrame) -> dict[str, MethodStyle]:
     """Return the style of each line; PGM@ParamSelect has PGM's if no other line has it."""
     lines = [str(line) for line in dict.fromkeys(table["line"])]
     methods = [line.partition("@")[0] for line in lines]
@@ -404,7 +400,7 @@ def _styles(table: "pd.DataFrame") -> dict[str, MethodStyle]:
     return {line: styles[method] for line, method in zip(lines, methods, strict=True)}
 
 
-def _bars(told: PaperFigure, table: "pd.DataFrame") -> Figure:
+def _bars(told: PaperFigure, table: pd.DataFrame) -> Figure:
     """Return a figure with a bar for each line, one panel for each position in ``told.parts``."""
     drawn = Figure(figsize=(3.4 * len(told.parts), 2.8), layout="constrained")
     axes = drawn.subplots(1, len(told.parts), squeeze=False)[0]

@@ -1,23 +1,21 @@
 """Stay points: places at which a user stayed for a while, found in a trace of GPS fixes."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from snhkit.checks import positive
 from snhkit.errors import InputError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _EARTH_M = 6_371_008.8  # mean radius
 _NEEDED = ("lat", "lon", "time")
 
 
 def stay_points(
-    trace: "pd.DataFrame", *, distance_m: float = 100.0, minutes: float = 30.0
-) -> "pd.DataFrame":
+    trace: pd.DataFrame, *, distance_m: float = 100.0, minutes: float = 30.0
+) -> pd.DataFrame:
     """Return the places at which each user stayed for a while.
 
     A fix is one recorded position, a row of ``trace``. A stay begins at a fix and continues as long
@@ -60,8 +58,6 @@ def stay_points(
     Ye, Zheng, Chen, Feng and Xie, "Mining Individual Life Pattern Based on Location History", MDM
     2009. The SNH paper uses the same bounds, 100 m and 30 minutes, for its SPD data (Sec. 6.1).
     """
-    import pandas as pd
-
     positive("distance_m", distance_m)
     positive("minutes", minutes)
     missing = [name for name in _NEEDED if name not in trace.columns]

@@ -1,16 +1,13 @@
 """Synthetic traces of invented people who stay at places for a while and travel between them."""
 
 import zlib
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from snhkit.data.cities import City, city
 from snhkit.data.synthetic.synthetic import World, synthetic_points
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _MEDIAN_MIN, _SPREAD = 40.0, 0.9  # lognormal dwell times: median in minutes, and sigma
 _DWELL_MIN = (4.0, 720.0)  # shortest and longest dwell time
@@ -23,7 +20,7 @@ _MORNING_S = (6 * 3600.0, 10 * 3600.0)  # when a user's first visit begins
 
 def synthetic_trace(
     name: str | City, visits: int = 10_000, world: World = "private", seed: int = 0
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Return GPS fixes of invented people who visit places of a city and travel between them.
 
     A row is a fix, sorted by user and time: ``user``, ``lat`` and ``lon`` in degrees, and ``time``
@@ -39,8 +36,6 @@ def synthetic_trace(
     >>> 60 < len(stay_points(trace)) < 140
     True
     """
-    import pandas as pd
-
     place = city(name)
     points = synthetic_points(place, visits, world, seed)
     rng = np.random.default_rng([zlib.crc32(place.key.encode()), 3, seed])

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from snhkit.errors import InputError
 from snhkit.select.features import MOST_ENTROPY
 
@@ -54,7 +56,6 @@ def read_labels(path: str | os.PathLike[str]) -> "pd.DataFrame":
 
 def checked(labels: "pd.DataFrame") -> "pd.DataFrame":
     """Return a copy of a table of labels; raise InputError if a column or a number is wrong."""
-    import numpy as np
     import pandas as pd
 
     names = list(labels.columns)

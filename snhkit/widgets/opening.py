@@ -4,10 +4,12 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import folium
+import pandas as pd
 
+from snhkit.builder import Builder
 from snhkit.checks import positive, two_numbers, whole
 from snhkit.data import city as find_city
 from snhkit.data import read_points
@@ -29,30 +31,25 @@ from snhkit.widgets.controls import Controls
 from snhkit.widgets.explorer import Explorer
 from snhkit.widgets.session import Session, owned, synthetic
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from snhkit.builder import Builder
-
 
 def explore(
-    points: "Points | PrivateDataset | pd.DataFrame | str | os.PathLike[str] | None" = None,
+    points: Points | PrivateDataset | pd.DataFrame | str | os.PathLike[str] | None = None,
     *,
     region: Region | None = None,
-    public: "Points | str | os.PathLike[str] | None" = None,
+    public: Points | str | os.PathLike[str] | None = None,
     budget: Epsilon | None = None,
     unit: str | None = None,
     max_per_user: int | None = None,
-    ledger: "str | os.PathLike[str] | None" = None,
+    ledger: str | os.PathLike[str] | None = None,
     title: str | None = None,
     city: str = "san_francisco",
     n: int = 100_000,
     epsilon: float = DEFAULT_EPSILON,
-    methods: "Sequence[str | Builder] | None" = None,
+    methods: Sequence[str | Builder] | None = None,
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
     districts: DistrictsLike | None = None,
     label: str | None = None,
-    tiles: "str | os.PathLike[str] | folium.TileLayer | None" = None,
+    tiles: str | os.PathLike[str] | folium.TileLayer | None = None,
     attr: str | None = None,
     height: int | None = 720,
 ) -> Explorer:

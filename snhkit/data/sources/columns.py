@@ -7,6 +7,8 @@ from typing import Any
 from uuid import UUID
 
 import pyarrow as pa
+from pyproj import CRS
+from pyproj.exceptions import CRSError
 
 from snhkit.checks import cut
 from snhkit.data.sources.geo import Geometry, geometry_of
@@ -81,9 +83,6 @@ def _keys(user: object) -> list[int]:
 
 
 def _crs(given: object) -> str:
-    from pyproj import CRS
-    from pyproj.exceptions import CRSError
-
     try:
         return CRS.from_user_input(given).to_json()
     except CRSError:

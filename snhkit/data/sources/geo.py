@@ -10,13 +10,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute
 from numpy.typing import NDArray
+from pyproj import CRS, Transformer
+from pyproj.exceptions import CRSError
 
 from snhkit.errors import InputError
 from snhkit.untrusted import refuse_nested, unpacked
 
 if TYPE_CHECKING:
-    from pyproj import Transformer
-
     Axes = tuple[NDArray[np.float64], NDArray[np.float64]]
     """Two coordinates of n points, each of shape (n,), such as latitudes and longitudes, or nan."""
 
@@ -207,10 +207,7 @@ def _advice(kind: str) -> str:
 
 
 @lru_cache(maxsize=8)
-def _transformer(crs: str) -> "Transformer":
-    from pyproj import CRS, Transformer
-    from pyproj.exceptions import CRSError
-
+def _transformer(crs: str) -> Transformer:
     try:
         return Transformer.from_crs(CRS.from_user_input(crs), 4326, always_xy=True)
     except CRSError as failure:

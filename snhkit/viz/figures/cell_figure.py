@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,15 +11,13 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry import Points, RangeQueries
+from snhkit.release import Release
 from snhkit.viz.figures.closeup import finish_maps, outline
 from snhkit.viz.maps.surface import ColourScale
 
-if TYPE_CHECKING:
-    from snhkit.release import Release
-
 
 def cells_figure(
-    releases: "Mapping[str, Release]",
+    releases: Mapping[str, Release],
     boxes: RangeQueries | None = None,
     *,
     window_m: tuple[float, float, float] | None = None,
@@ -92,7 +89,7 @@ class _Cells:
     density: NDArray[np.float64]
 
     @classmethod
-    def of(cls, release: "Release", shown: NDArray) -> "_Cells":
+    def of(cls, release: Release, shown: NDArray) -> "_Cells":
         cells = release.model.cells().boxes()
         west, south, east, north = shown
         cells = cells[

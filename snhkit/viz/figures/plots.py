@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -10,17 +9,15 @@ from matplotlib.ticker import PercentFormatter
 
 from snhkit.errors import InputError
 from snhkit.geometry import RangeQueries
+from snhkit.release import Release
 from snhkit.viz.figures.closeup import finish_maps, outline
 from snhkit.viz.figures.curves import need_columns
 from snhkit.viz.figures.style import method_styles
 from snhkit.viz.maps.surface import ColourScale, Surface
 
-if TYPE_CHECKING:
-    from snhkit.release import Release
-
 
 def surface_figure(
-    releases: "Mapping[str, Release | Surface]",
+    releases: Mapping[str, Release | Surface],
     boxes: RangeQueries | None = None,
     *,
     cell_m: float | None = None,

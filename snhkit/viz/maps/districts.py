@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Hashable, Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import folium
 import numpy as np
@@ -18,12 +18,10 @@ from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.districts.districts import WHOLE, Districts, DistrictsLike, LocalDistricts
 from snhkit.markup import count_texts, number
 from snhkit.methods import title_of
+from snhkit.release import Release
 from snhkit.release.estimates import Estimates
 from snhkit.viz.maps.maps import base_map, stamp
 from snhkit.viz.maps.surface import ColourScale
-
-if TYPE_CHECKING:
-    from snhkit.release import Release
 
 _UNIT = "records per km²"
 _FINEST = 4_000  # borders are simplified by at most the region's side / 4,000, less than a pixel
@@ -45,12 +43,12 @@ class _Districts(MacroElement):
 
 
 def district_map(
-    release: "Release",
+    release: Release,
     districts: DistrictsLike,
     *,
     label: Hashable | None = None,
     m: folium.Map | None = None,
-    tiles: "str | os.PathLike[str] | folium.TileLayer | None" = None,
+    tiles: str | os.PathLike[str] | folium.TileLayer | None = None,
     attr: str | None = None,
 ) -> folium.Map:
     """Return a map of districts, or other polygons, coloured by their released counts.
@@ -99,7 +97,7 @@ def district_map(
 
 
 def district_overlay(
-    release: "Release", districts: DistrictsLike, title: str, *, label: Hashable | None = None
+    release: Release, districts: DistrictsLike, title: str, *, label: Hashable | None = None
 ) -> dict[str, Any]:
     """Return districts, coloured by their released counts, as a layer for ``DrawMap.layers``.
 
@@ -110,13 +108,13 @@ def district_overlay(
     return coloured(local, frame, scale_of(local, [frame]), title)
 
 
-def answers(release: "Release", local: LocalDistricts) -> pd.DataFrame:
+def answers(release: Release, local: LocalDistricts) -> pd.DataFrame:
     """Return the estimates of a release for districts, with the column ``label`` before them."""
     return Estimates(release, local, pd.DataFrame({"label": local.districts.labels})).frame()
 
 
 def add_districts(
-    m: folium.Map, release: "Release", local: LocalDistricts, frame: pd.DataFrame
+    m: folium.Map, release: Release, local: LocalDistricts, frame: pd.DataFrame
 ) -> folium.Map:
     """Add districts, coloured by a frame of their estimates, to a map; return the map."""
     overlay = coloured(local, frame, scale_of(local, [frame]), title_of(release))

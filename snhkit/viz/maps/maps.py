@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import folium
 import numpy as np
@@ -18,12 +18,10 @@ from jinja2 import Template
 from snhkit.errors import InputError, SnhkitError
 from snhkit.geometry import RangeQueries, Region
 from snhkit.markup import number
+from snhkit.release import Release
 from snhkit.viz.maps.land import land
 from snhkit.viz.maps.local_tiles import LocalTiles, is_local
 from snhkit.viz.maps.surface import ColourScale, Surface, surface_overlay
-
-if TYPE_CHECKING:
-    from snhkit.release import Release
 
 _HERE = Path(__file__).parent
 
@@ -97,7 +95,7 @@ def base_map(
     region: Region,
     *,
     m: folium.Map | None = None,
-    tiles: "str | os.PathLike[str] | folium.TileLayer | None" = None,
+    tiles: str | os.PathLike[str] | folium.TileLayer | None = None,
     attr: str | None = None,
 ) -> folium.Map:
     """Return a map of a region's outline, with coasts, borders, a graticule and a scale bar.
@@ -161,12 +159,12 @@ def base_map(
 
 
 def compare_map(
-    releases: "Mapping[str, Release]",
+    releases: Mapping[str, Release],
     boxes: RangeQueries | None = None,
     *,
     m: folium.Map | None = None,
     cell_m: float | None = None,
-    tiles: "str | os.PathLike[str] | folium.TileLayer | None" = None,
+    tiles: str | os.PathLike[str] | folium.TileLayer | None = None,
     attr: str | None = None,
 ) -> folium.Map:
     """Return a map with a layer of released counts for each release, chosen by radio buttons.
@@ -291,7 +289,7 @@ def folium_of(fmap: folium.Map) -> ModuleType:
     raise InputError(f"m must be a folium.Map, not an object of type {type(fmap).__name__}.")
 
 
-def stamp(release: "Release") -> str:
+def stamp(release: Release) -> str:
     """Return a line of text for a legend: epsilon, the unit of privacy and today's date."""
     today = datetime.now(UTC).strftime("%Y-%m-%d")
     return f"{release.price}, hides {release.unit.sentence}; drawn {today}"
@@ -316,7 +314,7 @@ def _new_map(region: Region, tiles: Any, attr: str | None, *, smooth: bool) -> f
     return fmap
 
 
-def _common_region(releases: "Mapping[str, Release]") -> Region:
+def _common_region(releases: Mapping[str, Release]) -> Region:
     regions = {release.region for release in releases.values()}
     if len(regions) != 1:
         raise InputError(
@@ -326,7 +324,7 @@ def _common_region(releases: "Mapping[str, Release]") -> Region:
     return regions.pop()
 
 
-def _make_room(m: folium.Map, releases: "Mapping[str, Release]") -> None:
+def _make_room(m: folium.Map, releases: Mapping[str, Release]) -> None:
     """Hide the pictures of counts that a map shows; raise InputError if it has a release's name."""
     folium_of(m)
     layers: list[Any] = [child for child in m._children.values() if hasattr(child, "layer_name")]
@@ -353,7 +351,7 @@ def _control_last(module: ModuleType, m: folium.Map) -> None:
 def _add_boxes(
     module: ModuleType,
     fmap: folium.Map,
-    releases: "Mapping[str, Release]",
+    releases: Mapping[str, Release],
     boxes: RangeQueries,
 ) -> None:
     answers = [(html.escape(name), r.answer(boxes)) for name, r in releases.items()]

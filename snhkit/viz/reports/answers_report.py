@@ -1,21 +1,19 @@
 """An HTML page with the released counts of boxes, which shows released values only."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
 from snhkit.geometry import RangeQueries
 from snhkit.markup import count_texts
 from snhkit.privacy import Ledger
+from snhkit.release import Release
 from snhkit.viz.reports.page import maps, page, paragraph, program, section, table, titled, wide
-
-if TYPE_CHECKING:
-    from snhkit.release import Release
 
 
 def answers_html(
-    releases: "Mapping[str, Release]",
+    releases: Mapping[str, Release],
     boxes: RangeQueries | None,
     ledger: Ledger,
     *,
@@ -41,12 +39,12 @@ def answers_html(
     return page(title, about, notes, parts)
 
 
-def _counted(releases: "Mapping[str, Release]") -> str:
+def _counted(releases: Mapping[str, Release]) -> str:
     """Return what the counts of the releases count, in words."""
     return "; ".join(dict.fromkeys(release.unit.counted for release in releases.values()))
 
 
-def _answers(releases: "Mapping[str, Release]", boxes: RangeQueries | None) -> list[Markup]:
+def _answers(releases: Mapping[str, Release], boxes: RangeQueries | None) -> list[Markup]:
     """Return a table of each release's answers with intervals, and a note on these."""
     if boxes is None or not len(boxes):
         return [paragraph("No box was drawn.")]
@@ -74,11 +72,11 @@ def _count(row: Any) -> str:
     return f"{told} ({ends or 'interval not known'})"
 
 
-def _card(release: "Release") -> Markup:
+def _card(release: Release) -> Markup:
     """Return the card of a release as HTML."""
     return wide(_own_html(release), "ledger")
 
 
-def _own_html(thing: "Release | Ledger") -> Markup:
+def _own_html(thing: Release | Ledger) -> Markup:
     """Return the table that a release or a ledger shows in a notebook; texts are escaped."""
     return Markup(thing._repr_html_())  # noqa: S704

@@ -4,19 +4,17 @@ import base64
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from snhkit.geometry import RangeQueries
 from snhkit.markup import html_table
+from snhkit.release import Release
 from snhkit.viz.figures.plots import surface_figure
 from snhkit.viz.maps.maps import compare_map, embeds_everything, to_html
 from snhkit.viz.reports.rendering import environment
-
-if TYPE_CHECKING:
-    from snhkit.release import Release
 
 
 def page(title: str, about: str, notes: Iterable[str], parts: Iterable[Markup]) -> str:
@@ -65,7 +63,7 @@ def table(
     return wide(html_table(columns, rows, groups=groups))
 
 
-def maps(releases: "Mapping[str, Release]", boxes: RangeQueries | None = None) -> Markup:
+def maps(releases: Mapping[str, Release], boxes: RangeQueries | None = None) -> Markup:
     """Return a map of released counts as HTML, with a layer for each release.
 
     Without the extra ``offline``, a map cannot be embedded in a page, and a picture is returned.

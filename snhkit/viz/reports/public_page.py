@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from snhkit.geometry import Region
 from snhkit.markup import count_texts, number
 from snhkit.methods import METHODS, key_of, title_of
 from snhkit.privacy import written
+from snhkit.release import Release
 from snhkit.release.intervals import meaning
 from snhkit.release.polygon_model import PolygonModel
 from snhkit.release.strata import StratifiedRelease
@@ -32,9 +33,6 @@ from snhkit.viz.maps.surface import ColourScale, Surface, pictures
 from snhkit.viz.reports.counts import Counts, ground, rings
 from snhkit.viz.reports.page import picture
 from snhkit.viz.reports.rendering import packed, rendered, script
-
-if TYPE_CHECKING:
-    from snhkit.release import Release
 
 _LONGEST = 300  # characters of a text in an imprint
 _MOST_CELLS = 1_000  # along a side, where the counts of a page are computed for it
@@ -83,7 +81,7 @@ class Imprint:
 
 
 def public_html(
-    made: "Release | StratifiedRelease", districts: LocalDistricts | None, imprint: Imprint
+    made: Release | StratifiedRelease, districts: LocalDistricts | None, imprint: Imprint
 ) -> str:
     """Return an HTML page for the publication of a release; the page needs no other files.
 
@@ -128,12 +126,12 @@ def public_html(
     )
 
 
-def _least(release: "Release") -> float:
+def _least(release: Release) -> float:
     """Return the count of a square that is more than noise, in records."""
     return _SEEN / release.record_epsilon
 
 
-def _seen(release: "Release") -> Surface:
+def _seen(release: Release) -> Surface:
     """Return the counts that have a colour in print; the others, which may be noise, are NaN."""
     if isinstance(release.model, PolygonModel):  # a district has little noise, and one colour
         surface, least = Surface.drawn(release), 0.0
@@ -238,7 +236,7 @@ def _example(rows: list[_Row]) -> dict[str, _Row | None]:
     }
 
 
-def _facts(release: "Release") -> dict[str, str]:
+def _facts(release: Release) -> dict[str, str]:
     """Return what experts want to know of a release, in words."""
     card, key = release.card(), key_of(release)
     named = title_of(release) if key is None else f"{METHODS[key].title}. {METHODS[key].about}"
@@ -259,13 +257,13 @@ def _in_base64(text: str) -> str:
     return base64.b64encode(text.encode()).decode("ascii")
 
 
-def _counts(release: "Release") -> Counts:
+def _counts(release: Release) -> Counts:
     """Return the counts from which a page answers boxes, rounded if there are others in them."""
     counts = Counts.of(release.model)
     return counts or Counts.rounded(release.model, _MOST_CELLS, 1 / (4 * release.record_epsilon))
 
 
-def _drawn(made: "Release | StratifiedRelease", districts: LocalDistricts | None) -> dict[str, str]:
+def _drawn(made: Release | StratifiedRelease, districts: LocalDistricts | None) -> dict[str, str]:
     """Return the data and the scripts of the map; empty texts if boxes cannot be answered."""
     release = made.total()
     parts = list(made.values()) if isinstance(made, StratifiedRelease) else []
