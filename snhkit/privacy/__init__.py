@@ -7,7 +7,6 @@ from snhkit.privacy.audit import (
     epsilon_lower_bound,
 )
 from snhkit.privacy.budget import Budget, Epsilon, exact, written
-from snhkit.privacy.contributions import contributions
 from snhkit.privacy.count_source import PointSource
 from snhkit.privacy.entropy import Entropy, ReplayableEntropy, SystemEntropy
 from snhkit.privacy.entry import Entry
@@ -20,7 +19,7 @@ from snhkit.privacy.noise import (
     noisy_count,
     noisy_histogram,
 )
-from snhkit.privacy.quantile import NoisyContributions, NoisyQuantile
+from snhkit.privacy.quantile import NoisyContributions, NoisyQuantile, contributions
 from snhkit.privacy.scale import Noisy, noise_variance
 from snhkit.privacy.spend import Spend, total
 from snhkit.privacy.stored_ledger import read_ledger
