@@ -98,7 +98,7 @@ def compare(
     if data is None and any(where[name] for name in ("center", "side_km", "public", "lat", "lon")):
         raise click.UsageError("--center, --side-km, --public, --lat and --lon need --data.")
     from snhkit.experiment import OWNER_ONLY, thinned
-    from snhkit.experiment.run import Plan, run
+    from snhkit.experiment.compare import Plan, run
     from snhkit.geometry import Points, RangeQueries
     from snhkit.viz.reports.report import report_html, terminal_tables
 

@@ -5,6 +5,8 @@ from snhkit.privacy.audit import (
     audit_mechanism,
     audited_epsilon,
     epsilon_lower_bound,
+    largest_accuracy,
+    membership_accuracy,
 )
 from snhkit.privacy.budget import Budget, Epsilon, exact, written
 from snhkit.privacy.count_source import PointSource
@@ -12,7 +14,6 @@ from snhkit.privacy.entropy import Entropy, ReplayableEntropy, SystemEntropy
 from snhkit.privacy.entry import Entry
 from snhkit.privacy.ledger import Ledger
 from snhkit.privacy.measurements import Measurements, Terms
-from snhkit.privacy.membership import largest_accuracy, membership_accuracy
 from snhkit.privacy.noise import (
     discrete_gaussian,
     discrete_laplace,

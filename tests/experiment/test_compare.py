@@ -11,8 +11,8 @@ import pytest
 import snhkit as snh
 from snhkit.errors import InputError
 from snhkit.experiment import OWNER_ONLY
+from snhkit.experiment.compare import Comparison, Plan, run
 from snhkit.experiment.evaluation import anywhere
-from snhkit.experiment.run import Comparison, Plan, run
 from snhkit.methods import METHODS, method
 
 CITY = snh.Region.around(lat=43.04, lon=-87.91, side_m=1_000)

@@ -6,7 +6,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from snhkit.experiment import OWNER_ONLY
-from snhkit.experiment.run import Comparison
+from snhkit.experiment.compare import Comparison
 from snhkit.methods import title
 from snhkit.methods import title as title_of
 from snhkit.viz.figures.panels import method_panels

@@ -13,7 +13,7 @@ from matplotlib.image import imread
 
 import snhkit as snh
 from snhkit.experiment import OWNER_ONLY
-from snhkit.experiment.run import Comparison, Plan, run
+from snhkit.experiment.compare import Comparison, Plan, run
 from snhkit.methods import METHODS
 from snhkit.viz.reports.page import maps
 from snhkit.viz.reports.report import report_html, table_for_people, terminal_tables
