@@ -57,7 +57,7 @@ def measured(
 
     The first band is ``sizes_m``; the default bands with larger boxes that fit follow.
     """
-    bands = _bands(session, sizes_m)
+    bands = bands_of(session, sizes_m)
     return bands, {
         name: _measured(session, one, tuple(bands)) for name, one in session.built.items()
     }
@@ -65,13 +65,13 @@ def measured(
 
 def prepare(session: Session, sizes_m: tuple[float, float]) -> None:
     """Draw the boxes of ``measured`` and count them in advance, so that ``measured`` is quick."""
-    for band in _bands(session, sizes_m):
+    for band in bands_of(session, sizes_m):
         _boxes(session, (band,), _MIXED)
 
 
-def _bands(session: Session, sizes_m: tuple[float, float]) -> list[tuple[float, float]]:
-    rest = [band for band in bands_in(session.region) if band[1] > sizes_m[1]]
-    return [sizes_m, *(band for band in rest if band != sizes_m)]
+def bands_of(session: Session, sizes_m: tuple[float, float]) -> list[tuple[float, float]]:
+    """Return this band, and after it the default bands with larger boxes that fit."""
+    return [sizes_m, *(band for band in bands_in(session.region) if band[1] > sizes_m[1])]
 
 
 class Measured(NamedTuple):

@@ -9,7 +9,6 @@ import numpy as np
 from markupsafe import Markup
 
 from snhkit.errors import InputError
-from snhkit.experiment.evaluation import bands_in
 from snhkit.geometry import RangeQueries
 from snhkit.markup import Cell, error_text, html_table, percent
 from snhkit.methods import key_of
@@ -101,7 +100,7 @@ class _Line(NamedTuple):
 
 def _expected(session: Session, sizes_m: tuple[float, float]) -> str:
     """Return HTML with expected errors, which come from public data and not from the records."""
-    bands = [sizes_m, *(band for band in bands_in(session.region) if band[1] > sizes_m[1])]
+    bands = teaching.bands_of(session, sizes_m)
     lines = {}
     for name, one in session.built.items():
         errors = [_expected_of(session, one, band) for band in bands]

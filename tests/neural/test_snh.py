@@ -24,18 +24,6 @@ TINY = Networks(k=2, network=FeatureGrid((8,)), batch=512, steps=3)
 ONE = Prior(turns=1)
 
 
-def told(monkeypatch) -> list:
-    """What the prior is asked to clean, from here on."""
-    asked, clean = [], Prior.clean
-
-    def recording(self, *given):
-        asked.append(given)
-        return clean(self, *given)
-
-    monkeypatch.setattr(Prior, "clean", recording)
-    return asked
-
-
 class TestSettings:
     @pytest.mark.parametrize(
         "changes",
@@ -95,10 +83,9 @@ class TestTogether:
         # Little noise is left in what the prior has cleaned.
         assert others == [(30.0, 90.0), 7.0, 0.0, records]
 
-    def test_alone_they_learn_from_the_noisy_one(self, released, records, monkeypatch):
-        asked = told(monkeypatch)
+    def test_alone_they_learn_from_the_noisy_one(self, released, records, told):
         model = released(records, SNH(50, networks=TINY), 10**6).model
-        assert asked == []
+        assert told == []
         cells = Grid(records.region, 4).boxes()
         np.testing.assert_allclose(model.blocks.ravel(), exact_counts(records, cells), rtol=1e-3)
 

@@ -13,18 +13,6 @@ from snhkit.neural.denoiser import levels
 ONE = Prior(turns=1)
 
 
-def told(monkeypatch) -> list:
-    """What the prior is asked to clean, from here on."""
-    asked, clean = [], Prior.clean
-
-    def recording(self, *given):
-        asked.append(given)
-        return clean(self, *given)
-
-    monkeypatch.setattr(Prior, "clean", recording)
-    return asked
-
-
 @pytest.mark.parametrize("prior", [None, 8, Prior, {"turns": 8}], ids=str)
 @pytest.mark.usefixtures("unchecked")
 def test_a_prior_of_another_type_is_refused(prior):
@@ -46,10 +34,9 @@ def test_shares_that_are_none_are_refused(coarse):
 
 
 class TestPrior:
-    def test_what_it_is_told(self, released, records, monkeypatch):
-        asked = told(monkeypatch)
+    def test_what_it_is_told(self, released, records, told):
         release = released(records, DenoisedGrid(50, (30, 90), 0.5, ONE), epsilon=0.5)
-        ((levels, smoothing, sizes_m, total),) = asked
+        ((levels, smoothing, sizes_m, total),) = told
         assert levels.cells.shape == (8, 8)
         assert (levels.noise_scale, smoothing, sizes_m) == (4.0, 1.0, (30.0, 90.0))
         assert (levels.cells * 4 == np.rint(levels.cells * 4)).all()
@@ -72,23 +59,20 @@ class TestPrior:
         share = levels.coarse_share(len(records), 1.0)
         assert float(release.spends[-1].epsilon) == pytest.approx(1 - share, abs=5e-4)
 
-    def test_noise_is_that_of_a_person(self, released, records, monkeypatch):
-        asked = told(monkeypatch)
+    def test_noise_is_that_of_a_person(self, released, records, told):
         person = {"unit": "user", "max_per_user": 3}
         released(records, DenoisedGrid(50, coarse=0, prior=ONE), 0.5, **person)
-        assert asked[0][0].noise_scale == 6.0
+        assert told[0][0].noise_scale == 6.0
 
-    def test_an_unknown_n_makes_a_little_more_noise(self, released, records, monkeypatch):
-        asked = told(monkeypatch)
+    def test_an_unknown_n_makes_a_little_more_noise(self, released, records, told):
         release = released(records, DenoisedGrid(50, coarse=0, prior=ONE), 0.5, n_public=False)
-        assert asked[0][0].noise_scale == pytest.approx(2 / 0.95)
-        assert asked[0][3] == release.n
+        assert told[0][0].noise_scale == pytest.approx(2 / 0.95)
+        assert told[0][3] == release.n
 
-    def test_smoothing_is_a_thousandth_of_n(self, released, city, monkeypatch):
-        asked = told(monkeypatch)
+    def test_smoothing_is_a_thousandth_of_n(self, released, city, told):
         xy = np.random.default_rng(1).uniform(0, 400, (5_000, 2))
         released(Points(city, xy), DenoisedGrid(50, prior=ONE))
-        assert asked[0][1] == 5.0
+        assert told[0][1] == 5.0
 
     @pytest.mark.parametrize("epsilon", [10**6, 4 * 10**18])
     def test_without_noise_whole_cells_are_exact(self, released, records, epsilon):
