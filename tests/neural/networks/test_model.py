@@ -135,14 +135,6 @@ def test_with_a_map_polygons_are_put_together_from_the_map():
     assert additive.values.tolist() == [[10, 20], [30, 40]]
 
 
-def test_l_may_be_u_for_many_networks(tmp_path):
-    """Each of them has the same size; the file can be read again."""
-    one_size = {"query_sizes_m": (30.0,) * 3, "sizes_m": (30.0, 30.0)}
-    model = dataclasses.replace(slopes(), **one_size, blocks=np.ones((13, 13)))
-    again = load(TestDistrust.file(tmp_path, model=model)).model
-    assert again.query_sizes_m == (30, 30, 30)
-
-
 def test_whole_blocks_are_added_up_as_they_are():
     assert slopes().answer(RangeQueries(CITY, [100], [0], [200], [300])).tolist() == [6 * 7]
 
@@ -177,6 +169,12 @@ class TestDistrust:
 
     def test_the_file_itself_is_good(self, file):
         assert load(file()).model.network == NETWORK
+
+    def test_l_may_be_u_for_many_networks(self, file):
+        """Each of them has the same size; the file can be read again."""
+        one_size = {"query_sizes_m": (30.0,) * 3, "sizes_m": (30.0, 30.0)}
+        model = dataclasses.replace(slopes(), **one_size, blocks=np.ones((13, 13)))
+        assert load(file(model=model)).model.query_sizes_m == (30, 30, 30)
 
     @pytest.mark.parametrize(
         "settings",
