@@ -5,7 +5,6 @@ from importlib import resources
 
 from snhkit.viz.reports.rendering import rendered, script, unpacked
 
-
 SHIPPED = "san_francisco"
 """The city whose story is part of the package, so that it opens at once."""
 
