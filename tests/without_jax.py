@@ -21,10 +21,12 @@ def main(path: Path) -> None:
     socket.socket.connect = refuse  # pyright: ignore
     os.environ["MPLBACKEND"] = "Agg"
 
+    from IPython.core.interactiveshell import InteractiveShell
     from IPython.display import display
 
-    from snhkit import teaching
     from snhkit.teaching import with_solutions
+
+    InteractiveShell.instance()  # without a shell, a display cannot be updated
 
     names: dict[str, Any] = {"display": display, "__name__": "__main__"}
     for cell in with_solutions(json.loads(path.read_text(encoding="utf-8")))["cells"]:
@@ -37,7 +39,6 @@ def main(path: Path) -> None:
             assert verdict, f"{cell['id']}: {verdict!r}"
         else:
             exec(compile(source, cell["id"], "exec"), names)
-    assert teaching is not None
 
 
 def refuse(self: socket.socket, address: Any) -> NoReturn:
