@@ -105,8 +105,8 @@ def opened(path: str, unit: str, workers: int = 0) -> Any:
 
     The random choice of the records to keep is seeded, so that all ways of counting agree.
     """
-    from snhkit.data.counting.exact import Scan
     from snhkit.data.counting.passes import Cluster
+    from snhkit.data.counting.scan import Scan
     from snhkit.data.sources.columns import rules_of
     from snhkit.data.sources.opening import open_source
     from snhkit.privacy.unit import kept_records

@@ -12,10 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.builder import Builder, refuse_laplace_only
-from snhkit.data.counting.exact import ExactCounts, Scan
-from snhkit.data.counting.passes import Cluster
-from snhkit.data.sources.columns import rules_of
-from snhkit.data.sources.opening import open_source
+from snhkit.data.counting.exact import ExactCounts
 from snhkit.data.sources.report import ReadReport, warn_owner
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import BudgetExceeded, InputError
@@ -212,6 +209,11 @@ class PrivateDataset:
         >>> cabs.release(UniformGrid(), epsilon=0.2).n
         2
         """
+        from snhkit.data.counting.passes import Cluster  # these need Arrow
+        from snhkit.data.counting.scan import Scan
+        from snhkit.data.sources.columns import rules_of
+        from snhkit.data.sources.opening import open_source
+
         made = cls.__new__(cls)
         first = first_unit(unit, max_per_user, whose, n_public, n)
         if budget is None and ledger is None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 
+from snhkit import neural
 from snhkit.builders import (
     DAWA,
     HDMM,
@@ -24,7 +25,6 @@ from snhkit.builders.base import Extra, hyperparameters
 from snhkit.builders.cell_width import Width
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
-from snhkit.neural import DPSGD, SNH, DenoisedGrid, Networks
 from snhkit.release import Release
 
 __all__ = ["METHODS", "Method", "builder_of", "key_of", "method", "name_of", "title", "title_of"]
@@ -111,23 +111,23 @@ METHODS: dict[str, Method] = {
     ),
     "snh": Method(
         "SNH",
-        lambda sizes_m, cell_m: SNH(cell_m, sizes_m),
+        lambda sizes_m, cell_m: neural.SNH(cell_m, sizes_m),
         "Neural networks learn to count from one noisy grid, one network for each box size.",
     ),
     "snh-paper": Method(
         "SNH (paper's network)",
-        lambda sizes_m, cell_m: SNH.paper(cell_m or "auto", sizes_m),
+        lambda sizes_m, cell_m: neural.SNH.paper(cell_m or "auto", sizes_m),
         "SNH with the large network of the paper; a build takes many minutes.",
         slow=True,
     ),
     "denoised": Method(
         "Denoised grid",
-        lambda sizes_m, cell_m: DenoisedGrid(cell_m, sizes_m),
+        lambda sizes_m, cell_m: neural.DenoisedGrid(cell_m, sizes_m),
         "A network that was trained on public cities cleans one noisy grid.",
     ),
     "dpsgd": Method(
         "DP-SGD",
-        lambda sizes_m, cell_m: DPSGD(sizes_m),
+        lambda sizes_m, cell_m: neural.DPSGD(sizes_m),
         "A network trained on the records with noisy gradients, for teaching; do not publish it.",
         demonstration=True,
     ),
@@ -188,7 +188,8 @@ def key_of(release: Release) -> str | None:
     """Return the short name of the method that built a release; None if it has none."""
     told = release.hyperparameters
     if release.method == "SNH" and not told.get("prior"):
-        return "snh-paper" if told.get("networks") == hyperparameters(Networks.paper()) else "snh"
+        paper = hyperparameters(neural.Networks.paper())
+        return "snh-paper" if told.get("networks") == paper else "snh"
     kinds = {type(method.builder()).__name__: key for key, method in METHODS.items()}
     return None if release.method == "SNH" else kinds.get(release.method)
 

@@ -38,7 +38,7 @@ jaxtyping.config.update("jaxtyping_disable", True)
 from snhkit.geometry import Points, Region  # noqa: E402
 from snhkit.privacy import SystemEntropy  # noqa: E402
 
-collect_ignore = ["without_posix.py"]
+collect_ignore = ["without_jax.py", "without_posix.py"]
 """Importing it takes functions away from the process, so no examples are looked for in it."""
 
 MAX_CHANCE = 1e-5

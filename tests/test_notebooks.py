@@ -3,6 +3,8 @@
 import ast
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -192,6 +194,14 @@ def test_a_notebook_runs_twice_in_a_row_on_other_cities_at_any_epsilon(
     )
     run(notebook, tmp_path, times=2)
     assert not_right(notebook) == {}
+
+
+@pytest.mark.parametrize("key", ["00", "02", "09"])
+def test_a_lecture_runs_where_jax_arrow_and_a_network_are_missing(key, tmp_path):
+    (path,) = (path for path in NOTEBOOKS if path.stem.startswith(key))
+    program = [sys.executable, Path(__file__).parent / "without_jax.py", path]
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True)
+    assert not done.returncode, done.stderr[-2_000:]
 
 
 def explorer_shows_what_code_did(cells: dict[str, nbformat.NotebookNode]) -> None:

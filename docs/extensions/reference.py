@@ -72,7 +72,7 @@ def index() -> str:
 
 def front() -> str:
     """Return the text of the page of ``snhkit``, in sections by the packages of its names."""
-    rooms, lines = origins("snhkit", ".pyi"), ["# snhkit", ""]
+    rooms, lines = origins("snhkit"), ["# snhkit", ""]
     for title, parts in SECTIONS.items():
         names = [name for part in parts for name in rooms.pop(f"snhkit.{part}")]
         homes = [name for name in names if f"snhkit.{name}" in HOMES]
@@ -131,16 +131,17 @@ def documents_itself(thing: object) -> bool:
 
 def comment(module: str, name: str) -> list[str]:
     """Return the lines of the string that documents a constant, below its assignment."""
-    suffix = ".pyi" if module == "snhkit" else ".py"
-    where = next((m for m, names in origins(module, suffix).items() if name in names), module)
+    where = next((m for m, names in origins(module).items() if name in names), module)
     if where != module and where in HOMES:
         return comment(where, name)
     return ModuleAnalyzer.for_module(where).find_attr_docs().get(("", name), [])
 
 
-def origins(module: str, suffix: str) -> dict[str, list[str]]:
-    """Return the names that a module imports, by the modules that they come from."""
-    source = Path(import_module(module).__file__ or "").with_suffix(suffix)
+def origins(module: str) -> dict[str, list[str]]:
+    """Return the names that a module or its stub imports, by the modules that they come from."""
+    source = Path(import_module(module).__file__ or "")
+    if (stub := source.with_suffix(".pyi")).exists():
+        source = stub
     found: dict[str, list[str]] = {}
     for node in ast.parse(source.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom):

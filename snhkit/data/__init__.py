@@ -1,17 +1,9 @@
-"""Readers of records, the twelve cities of the SNH paper, and synthetic records in these cities."""
+"""Readers of records, the twelve cities of the SNH paper, and synthetic records in these cities.
 
-from snhkit.data.cities import CITIES, City, city
-from snhkit.data.records import read_points, scan_points
-from snhkit.data.sources.report import ReadReport, ReadWarning
-from snhkit.data.synthetic.synthetic import synthetic_points
+The names are listed in ``__init__.pyi`` and loaded at first use, so that cities and synthetic
+records work where Arrow is missing.
+"""
 
-__all__ = [
-    "CITIES",
-    "City",
-    "ReadReport",
-    "ReadWarning",
-    "city",
-    "read_points",
-    "scan_points",
-    "synthetic_points",
-]
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

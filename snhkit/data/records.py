@@ -6,12 +6,12 @@ from functools import partial
 from typing import Any
 
 from snhkit.data.counting.counters import Collector
-from snhkit.data.counting.exact import ExactCounts, Scan
+from snhkit.data.counting.exact import ExactCounts
 from snhkit.data.counting.passes import over, take_rows
+from snhkit.data.counting.scan import Scan
 from snhkit.data.sources.columns import rules_of
 from snhkit.data.sources.opening import open_source
-from snhkit.data.sources.people import Ids
-from snhkit.data.sources.report import ReadReport, report_of, warn_owner
+from snhkit.data.sources.report import Ids, ReadReport, report_of, warn_owner
 from snhkit.geometry import Points, Region
 
 

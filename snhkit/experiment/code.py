@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from snhkit import neural
 from snhkit.builders.base import hyperparameters
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 from snhkit.geometry.strata import OTHER
 from snhkit.methods import METHODS, key_of
-from snhkit.neural import MLP, SNH, FeatureGrid, Networks, Prior
 from snhkit.privacy import Ledger, PrivacyUnit, written
 from snhkit.privacy.stored_ledger import StoredLedger
 from snhkit.release import Release
@@ -147,7 +147,7 @@ def _builder(release: Release) -> str:
     told, key = release.hyperparameters, key_of(release)
     if key == "snh-paper":
         own = {name: value for name, value in told.items() if name != "networks"}
-        return _call("snh.SNH.paper", own, hyperparameters(SNH.paper()))
+        return _call("snh.SNH.paper", own, hyperparameters(neural.SNH.paper()))
     if release.method == "Tessellation":
         return _TESSELLATION
     if key is None and release.method != "SNH":
@@ -176,5 +176,9 @@ def _value(name: str, value: Any) -> str:
 def _part(name: str, value: Mapping[str, Any]) -> Any:
     """Return a default instance of the class that the JSON value of a hyperparameter describes."""
     if name == "network":
-        return next(kind for kind in (MLP(), FeatureGrid()) if value.keys() == asdict(kind).keys())
-    return {"networks": Networks(), "prior": Prior()}[name]
+        return next(
+            kind
+            for kind in (neural.MLP(), neural.FeatureGrid())
+            if value.keys() == asdict(kind).keys()
+        )
+    return {"networks": neural.Networks(), "prior": neural.Prior()}[name]

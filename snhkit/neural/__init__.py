@@ -1,11 +1,9 @@
-"""Methods that train networks: SNH, the denoised grid, and DP-SGD for comparison."""
+"""Methods that train networks: SNH, the denoised grid, and DP-SGD for comparison.
 
-from snhkit.neural.denoiser.denoised_grid import DenoisedGrid
-from snhkit.neural.denoiser.prior import Prior
-from snhkit.neural.dpsgd.dpsgd import DPSGD
-from snhkit.neural.networks.feature_grid import FeatureGrid
-from snhkit.neural.networks.mlp import MLP
-from snhkit.neural.networks.networks import Networks
-from snhkit.neural.snh import SNH
+The names are listed in ``__init__.pyi`` and loaded at first use, so that all other methods work
+where JAX is missing.
+"""
 
-__all__ = ["DPSGD", "MLP", "SNH", "DenoisedGrid", "FeatureGrid", "Networks", "Prior"]
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

@@ -13,6 +13,7 @@ from snhkit.teaching.promises import (
     randomised_cells,
 )
 from snhkit.teaching.rebuilding import bounds_of_cells, cells_in, random_boxes, rebuilt
+from snhkit.teaching.selection import first_quiet, noisy_max
 from snhkit.teaching.suspects import FAULTS, faulty_map, suspects
 from snhkit.teaching.unicity import Traces, invented_hours
 
@@ -28,11 +29,13 @@ __all__ = [
     "counts_of_answers",
     "exercise_names",
     "faulty_map",
+    "first_quiet",
     "gaussian_delta",
     "gaussian_std",
     "guessed_after",
     "invented_hours",
     "moved",
+    "noisy_max",
     "random_boxes",
     "randomised_cells",
     "rebuilt",

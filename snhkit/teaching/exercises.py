@@ -14,6 +14,7 @@ from snhkit.experiment import compare
 from snhkit.geometry import Points, RangeQueries, Region
 from snhkit.methods import METHODS
 from snhkit.teaching.betting import WITH, chance_to_win, surest
+from snhkit.teaching.exercises_theory import THEORY
 from snhkit.teaching.judges import (
     Verdict,
     as_numbers,
@@ -624,4 +625,5 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
             "D": "Facts about crowds are not hidden, and should not be.",
         },
     ),
+    **THEORY,
 }

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from snhkit.cli.main import app
 from snhkit.errors import InputError
-from snhkit.teaching.copies import lectures, quizzes
+from snhkit.teaching.copies import lectures, quizzes, without_solutions
 
 
 def invoke(*words):
@@ -80,5 +80,14 @@ def test_a_quiz_has_ten_questions_each_with_an_answer_that_says_why(path):
         assert len(answer.split()) >= 8
 
 
-def test_every_lecture_has_a_quiz():
-    assert [p.stem for p in quizzes()] == [p.stem for p in lectures()]
+def test_every_lecture_has_a_quiz_or_problems_whose_solutions_students_do_not_get():
+    for path in lectures():
+        lecture = json.loads(path.read_text("utf-8"))
+        asked = [c for c in lecture["cells"] if "".join(c["source"]).count("**Problem ")]
+        assert (len(asked) == 2) != (path.stem in [quiz.stem for quiz in quizzes()])
+        kept = {c["id"]: c["source"] for c in without_solutions(lecture)["cells"]}
+        for cell in asked:
+            solution = "".join(cell["source"]).split("<summary>Solution</summary>")[1]
+            assert len(solution.split()) > 40
+            assert "Solution" not in kept[cell["id"]]
+            assert solution.split("\n\n")[1] not in kept[cell["id"]]

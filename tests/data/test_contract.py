@@ -20,8 +20,8 @@ from pyproj import Transformer
 
 from snhkit.data import read_points
 from snhkit.data.counting import exact
-from snhkit.data.counting.exact import Scan
 from snhkit.data.counting.passes import Cluster
+from snhkit.data.counting.scan import Scan
 from snhkit.data.sources.columns import rules_of
 from snhkit.data.sources.opening import open_source
 from snhkit.geometry import Grid, Points, Region

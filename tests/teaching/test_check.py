@@ -3,6 +3,7 @@
 import json
 import random
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +15,26 @@ from snhkit.teaching import Verdict, check, claim, exercise_names, with_solution
 from snhkit.teaching.copies import lectures, tagged
 
 CITY = Region.around(lat=43.04, lon=-87.91, side_m=300)
+
+
+def _weights(scores, epsilon):
+    return np.exp(epsilon * (scores - np.max(scores))).sum()
+
+
+def _root_rho(epsilon, delta):
+    return np.sqrt(epsilon - np.log(delta)) - np.sqrt(-np.log(delta))
+
+
+def _quiet(counts, threshold, epsilon, draw, line=2, each=4, again=False):
+    """The sparse vector technique, or one with other scales, or with a new threshold each time."""
+    limit = threshold + (draw(line / epsilon) if line else 0)
+    for place, count in enumerate(counts):
+        if count + (draw(each / epsilon) if each else 0) < limit:
+            return place
+        limit = threshold + draw(line / epsilon) if again else limit
+    return len(counts)
+
+
 FACTS = {
     "01-builds-left": {"left": Fraction(3, 4)},
     "02-bet": {"epsilon": 1},
@@ -72,6 +93,27 @@ RIGHT = {
     "11-council": "c",
     "11-delta": True,
     "11-truthful": lambda k, epsilon: 1 / (1 + (k - 1) * np.exp(-epsilon)),
+    "12-chances": lambda scores, epsilon, sensitivity: [
+        1
+        / sum(
+            np.exp(np.minimum(epsilon * (other - score) / sensitivity / 2, 700)) for other in scores
+        )
+        for score in scores
+    ],
+    "12-first-quiet": _quiet,
+    "12-noisy-max": lambda counts, epsilon, draw: max(
+        zip(counts + draw(len(counts), 1 / epsilon), range(len(counts)), strict=True)
+    )[1],
+    "13-advanced": lambda e, k, d: e * (-2 * k * np.log(d)) ** 0.5 + k * e * (np.exp(e) - 1),
+    "13-from-rho": lambda rho, delta: rho + np.sqrt(-4 * rho * np.log(delta)),
+    "13-most-answers": lambda e, d, std: max(
+        k for k in range(2_000) if k / 2 / std**2 + 2 * (-k / 2 / std**2 * np.log(d)) ** 0.5 <= e
+    ),
+    "14-clipped-sum": lambda gradients, clip: sum(
+        row / max(np.hypot.reduce(row) / clip, 1) for row in gradients
+    ),
+    "14-most-changed": lambda inside, clip: max(2 * clip * sum(row) for row in inside),
+    "14-noise": lambda rho, steps, sensitivity: (steps * sensitivity**2 / rho / 2) ** 0.5,
 }  # in the types that students write
 SLIPS = [
     ("00-left-over", lambda people, one_in, k: people / one_in**k + 1, "the person herself"),
@@ -124,6 +166,30 @@ SLIPS = [
     ("11-council", "A", "absolutely safe"),
     ("11-delta", 1e-5, "for one record"),
     ("11-truthful", lambda k, epsilon: 1 / (1 + np.exp(-epsilon)), "right for two cells"),
+    ("12-chances", lambda u, e, d: np.exp(e * (u - max(u)) / d) / _weights(u, e / d), "half of ε"),
+    ("12-chances", lambda u, e, d: np.exp(e * (u - max(u)) / 2) / _weights(u, e / 2), "as slowly"),
+    ("12-first-quiet", partial(_quiet, line=0), "every comparison costs ε"),
+    ("12-first-quiet", partial(_quiet, each=0), "its own noise of scale 4/ε"),
+    ("12-first-quiet", partial(_quiet, line=1), "scales 2/ε and 4/ε"),
+    ("12-first-quiet", partial(_quiet, again=True), "once, before the first"),
+    ("12-first-quiet", lambda c, t, e, draw: _quiet(c, t + 40, e, draw), "but should be"),
+    ("12-first-quiet", lambda c, t, e, draw: c[0] + draw(2 / e), "not a position"),
+    ("12-noisy-max", lambda counts, e, draw: int(np.argmax(counts)), "no noise is drawn"),
+    ("12-noisy-max", lambda c, e, draw: int(np.argmax(c + draw(1, 1 / e))), "its own"),
+    ("12-noisy-max", lambda c, e, draw: int(np.argmax(c + draw(len(c), e))), "scale 1/ε"),
+    ("12-noisy-max", lambda c, e, draw: max(c + draw(len(c), 1 / e)), "not a position"),
+    ("12-noisy-max", lambda c, e, draw: int(np.argmin(c + draw(len(c), 1 / e))), "should be"),
+    ("13-advanced", lambda e, k, delta: e * k, "basic composition"),
+    ("13-advanced", lambda e, k, d: e * np.sqrt(2 * k * np.log(1 / d)), "Add the mean"),
+    ("13-from-rho", lambda rho, delta: 2 * np.sqrt(rho * np.log(1 / delta)), "Add ρ"),
+    ("13-most-answers", lambda e, d, std: 2 * std**2 * _root_rho(e, d) ** 2, "Round down"),
+    ("13-most-answers", lambda e, d, std: int(std**2 * _root_rho(e, d) ** 2), "2 std²"),
+    ("14-clipped-sum", lambda g, clip: np.clip(g, -clip, clip).sum(axis=0), "each coordinate"),
+    ("14-clipped-sum", lambda g, clip: np.sum(g, axis=0), "No row is clipped"),
+    ("14-most-changed", lambda inside, clip: 2 * clip * len(inside[0]), "no place is in all"),
+    ("14-most-changed", lambda inside, clip: clip * max(map(sum, inside)), "its opposite"),
+    ("14-noise", lambda rho, steps, s: s / np.sqrt(2 * rho), "on one step"),
+    ("14-noise", lambda rho, steps, s: s * steps / np.sqrt(2 * rho), "the root of that"),
 ]
 ABSURD = [
     ..., None, True, "", "Ω", "B, C, E", 5, -1e300, float("nan"), 1j, b"x", [], {}, [[]], [1, "b"],

@@ -333,6 +333,66 @@ def _(n):
     return local > 20 * central
 
 
+CHOICES = Scene(
+    "12", "set-up parameters squares chances windows", "lost lost-read stops stops-read"
+)
+LOSSES = Scene("13", "set-up parameters", "losses losses-drawn exact bounds bounds-drawn")
+MAPS = Scene("13", "set-up parameters", "maps by-hand", slow=True)
+WAYS = Scene(
+    "14", "set-up parameters model-made noise-drawn on-boxes on-records",
+    "on-boxes-run on-boxes-read bought curves-read", slow=True,
+)  # fmt: skip
+
+
+@CHOICES.claim("One record changes up to 25 of them by 1")
+def _(n):
+    place = np.random.default_rng(n.seed).uniform(0, n.city.side_m, 2)
+    holds = ((n.corners <= place) & (place < n.corners + n.SIDE_M)).all(axis=1)
+    return holds.sum() <= 25 == n.covering
+
+
+@CHOICES.claim("the chosen one has at least $\\max c - \\ln(k/\\beta)/\\varepsilon$ records")
+def _(n):
+    return np.mean(n.lost["exponential mechanism"] <= n.bound) >= 0.95 - 0.08  # 200 runs
+
+
+@CHOICES.claim("Both stop too early more often than too late")
+def _(n):
+    return all(np.mean(places < n.end) > np.mean(places > n.end) for places in n.stops.values())
+
+
+@LOSSES.claim("The walk ends near its mean, which is much smaller.")
+def _(n):
+    mean = n.ANSWERS * n.EACH * np.tanh(n.EACH / 2)
+    return abs(n.losses.mean() - mean) < 0.05 and mean < 0.1 * n.ANSWERS * n.EACH
+
+
+@LOSSES.claim("which have the probability δ at most")
+def _(n):
+    return n.losses.max() <= n.bound  # 20,000 runs, and δ is a millionth
+
+
+@LOSSES.claim("For a few answers, basic composition is the smallest of the three bounds")
+def _(n):
+    return n.bills.iloc[0, :3].idxmin() == n.bills.columns[0]
+
+
+@MAPS.claim("The ledger's ε is a little smaller")
+def _(n):
+    by_hand, ledger = n.hand(float(n.spent)), float(n.data.ledger.spent)
+    return 0.8 * by_hand < ledger < by_hand
+
+
+@WAYS.claim("Neither $C$ nor the number of records changes this ratio")
+def _(n):
+    return n.error(n.trained_on_boxes(100, clip=1_000)) > n.error(n.even)
+
+
+@WAYS.claim("any number of steps")
+def _(n):
+    return n.curves["counts first"][-1] < n.curves["counts first"][0]
+
+
 SCENES = {name: scene for name, scene in globals().items() if isinstance(scene, Scene)}
 
 

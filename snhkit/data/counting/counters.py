@@ -11,8 +11,8 @@ import pandas as pd
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
-from snhkit.data.sources.people import Ids, Unasked, person_keys
-from snhkit.data.sources.report import possible
+from snhkit.data.sources.people import Unasked, person_keys
+from snhkit.data.sources.report import Ids, possible
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, Points, RangeQueries, Region, exact_counts
 from snhkit.geometry.histogram import Cells

@@ -1,17 +1,12 @@
 """Exact counts of records in files; the files are read again if counts in memory do not suffice."""
 
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.data.counting.counters import Collector, Draw, counter_of
-from snhkit.data.counting.passes import Cluster, over, take_rows
-from snhkit.data.counting.spill import Choice, Sorted, take_places
-from snhkit.data.sources.opening import Source
-from snhkit.data.sources.report import ReadReport, Seen, report_of
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Histogram, Partition, Points, RangeQueries, Region
 from snhkit.geometry.dyadic import numbers_at
@@ -19,6 +14,8 @@ from snhkit.geometry.histogram import Cells, refuse_unproven
 from snhkit.geometry.partition import CellLookup
 from snhkit.geometry.strata import By
 
+if TYPE_CHECKING:
+    from snhkit.data.counting.counters import Draw
 _DRAWN = 100_000  # about as many records are drawn for ``ExactCounts.some``
 
 FINE_DEPTH = 12
@@ -40,7 +37,7 @@ class ExactCounts:
     max_depth = FINE_DEPTH
 
     def __init__(
-        self, region: Region, read: Callable[[Cells | RangeQueries | Draw], Any],
+        self, region: Region, read: "Callable[[Cells | RangeQueries | Draw], Any]",
         divide: "Callable[[By], Callable[[], Iterator[ExactCounts]]] | None" = None,
         tz: str | None = None, n: int | None = None,
     ) -> None:  # fmt: skip
@@ -114,6 +111,8 @@ class ExactCounts:
 
         Only evaluations may use them, and only those of all records of a source.
         """
+        from snhkit.data.counting.counters import Collector, Draw  # these need Arrow
+
         found = Collector(self.region)
         found.merge(self._read(Draw(self.region, min(1.0, _DRAWN / max(self.n(), 1)))))
         return found.points()
@@ -130,92 +129,3 @@ def _of_fine_cells(cells: Partition) -> bool:
     """Return whether all edges of a partition are edges of the fine grid."""
     edges = fine_grid(cells.region).edges()
     return all(np.isin(side, edges).all() for side in (cells.x0, cells.y0, cells.x1, cells.y1))
-
-
-class Scan:
-    """A source of rows, all or some of each person; ``spill`` is the folder of temporary files."""
-
-    def __init__(
-        self, source: Source, region: Region, report: Callable[[ReadReport], object],
-        cluster: Cluster | None = None, spill: Any = None,
-    ) -> None:  # fmt: skip
-        self._source, self._region, self._report = source, region, report
-        self._cluster, self._spill = cluster, spill
-        self._all: ExactCounts | None = None
-        self._first: Seen | None = None
-
-    def all(self) -> ExactCounts:
-        """Return an object that counts all records."""
-        if self._all is None:
-            divide = partial(self._divided, partial(self._sorted, people=False))
-            tz = self._source.rules.tz
-            self._all = ExactCounts(self._region, self._total, divide, tz)
-        return self._all
-
-    def bounded(self, choose: Choice, window_days: int | None = None) -> ExactCounts:
-        """Return an object that counts the records that ``choose`` selects, in temporary files.
-
-        It selects among those of each person, or of each person in a window of days.
-        """
-
-        def kept(source: Source) -> Sorted:  # makes the same choice each time
-            found = self._sorted(source, window_days=window_days)
-            found.keep(choose)
-            return found
-
-        return self._counts(kept(self._source), 0, partial(self._divided, kept))
-
-    def of_people(self, window_days: int | None = None) -> NDArray[np.int64]:
-        """Return the number of records of each of p people, shape (p,), or of each in a window."""
-        return self._sorted(self._source, window_days=window_days).of_people()
-
-    def _sorted(self, source: Source, **how: Any) -> Sorted:
-        found = Sorted(source, self._region, self._spill, self._cluster, **how)
-        self._told(found.seen)
-        return found
-
-    def _divided(
-        self, make: Callable[[Source], Sorted], by: By
-    ) -> Callable[[], Iterator[ExactCounts]]:
-        """Check the columns; return a function that sorts the records and counts each stratum."""
-        source = self._source.divided(by)
-
-        def each() -> Iterator[ExactCounts]:
-            found = make(source)
-            for number in range(len(by)):
-                yield self._counts(found, number)
-
-        return each
-
-    def _counts(
-        self, found: Sorted, stratum: int,
-        divide: Callable[[By], Callable[[], Iterator[ExactCounts]]] | None = None,
-    ) -> ExactCounts:  # fmt: skip
-        def read(what: Cells | RangeQueries | Draw) -> Any:
-            make = partial(counter_of, what)
-            parts = found.parts(stratum)
-            return over(parts, make, take_places, "Counting", self._cluster)[0].result()
-
-        n = sum(part.n for part in found.parts(stratum))
-        return ExactCounts(self._region, read, divide, n=n)
-
-    def _total(self, what: Cells | RangeQueries | Draw) -> Any:
-        source, make = self._source, partial(counter_of, what)
-        take = partial(take_rows, self._region, source.rules.ids_required)
-        source.refuse_changed()
-        counter, seen = over(source.parts, make, take, "Counting", self._cluster)
-        source.refuse_changed()
-        self._told(seen)
-        return counter.result()
-
-    def _told(self, seen: Seen) -> None:
-        """Report the rows left out by the first pass; raise InputError if later passes differ."""
-        if self._first is None:
-            told = report_of(self._source, self._region, seen)
-            self._first = seen
-            self._report(told)
-        if (seen.rows, seen.inside) != (self._first.rows, self._first.inside):
-            raise InputError(
-                f"{self._source.name}: the rows changed between two passes over the source. A "
-                "budget is valid for unchanged records only; copy the records into a file first."
-            )

@@ -1,8 +1,6 @@
 """People: one key for each person, whatever the type in which a source has the user id."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -12,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute
 from numpy.typing import NDArray
 
-from snhkit.checks import cut
+from snhkit.data.sources.report import MOST_TEXTS, SPACES
 from snhkit.errors import InputError
 
 # The contents of these modules are created at import, so a type checker cannot know them.
@@ -23,16 +21,9 @@ _KEY = "snhkit, person i"  # 16 characters, as the hash requires; not a secret
 _MISSING = pa.array(
     ["", "null", "none", "nan", "na", "n/a", "#n/a", "<na>", "nil", "undefined", "missing", "-"]
 )
-_SPACES = " \t\r\n\v\f\xa0\u200b\ufeff"  # are removed from both ends of an id
 _WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"  # fits into 64 bits, whatever the digits
 _MOST_WHOLE = 10**18
 _EXACT = {16: 2**11, 32: 2**24, 64: 2**53}  # floats of so many bits are exact below
-_SCIENTIFIC = re.compile(r"[+-]?\d(\.\d+)?[eE]\+?\d+")
-# A note names the user with the most records, if these are more than this share of all rows and
-# more than this multiple of the median number of records of a user.
-_CROWDED_SHARE, _CROWDED_RATIO = 0.1, 20
-_BUCKETS = 2**16
-_MOST_TEXTS = 100_000  # different ids that are compared for notes
 
 
 def id_family(kind: pa.DataType) -> str:
@@ -95,7 +86,7 @@ def person_keys(
         return _at(_of_texts(texts, ""), encoded.indices), {}
     keys = _of_texts(values, beside)
     told = None
-    if len(values) <= _MOST_TEXTS:
+    if len(values) <= MOST_TEXTS:
         told = dict(zip(values.to_pylist(), keys.tolist(), strict=True))
     return _at(keys, encoded.indices), told
 
@@ -163,7 +154,7 @@ def _of_texts(texts: pa.Array, beside: str) -> NDArray[np.int64]:
         return np.zeros(0, np.int64)
     whole = pc.match_substring_regex(texts, _WHOLE)
     if not pc.all(whole, skip_nulls=False).as_py():
-        texts = pc.utf8_trim(pc.utf8_normalize(texts, "NFC"), _SPACES)
+        texts = pc.utf8_trim(pc.utf8_normalize(texts, "NFC"), SPACES)
         texts = pc.replace_substring_regex(texts, r"^(?:\+|(-))?([0-9]+)(?:\.0+)?$", r"\1\2")
         texts = pc.replace_substring_regex(texts, r"^-0$", "0")
         none = pc.is_in(pc.utf8_lower(texts), value_set=_MISSING.cast(texts.type))
@@ -199,85 +190,3 @@ def _written(value: Decimal | None) -> str | None:
     if value is None or value.is_nan():
         return None
     return str(int(value)) if value == value.to_integral_value() else format(value.normalize(), "f")
-
-
-@dataclass(eq=False)
-class Ids:
-    """What a pass has seen of user ids, for notes to the owner of the records."""
-
-    texts: dict[str, int] | None = field(default_factory=dict)  # and keys, None if too many
-    load: NDArray[np.int64] | int = 0  # rows of the people in each of 65,536 groups
-    shown: dict[int, str] = field(default_factory=dict)  # an id of each of the largest groups
-
-    def add(self, texts: dict[str, int] | None, person: NDArray[np.int64], value: Any) -> None:
-        """Add the rows of a chunk; ``value`` returns the id of a row as the source has it."""
-        group = np.where(person == 0, -1, person & (_BUCKETS - 1))
-        load = np.bincount(group[group >= 0], minlength=_BUCKETS)
-        large = np.flatnonzero(load > _CROWDED_SHARE / 2 * max(person.size, 1)).tolist()
-        shown = {one: cut(repr(value(int(np.argmax(group == one))))) for one in large}
-        self.merge(Ids(texts, load, shown))
-
-    def merge(self, other: "Ids") -> None:
-        """Add what another thread or process has seen."""
-        if self.texts is not None and other.texts is not None:
-            self.texts.update(other.texts)
-        if other.texts is None or len(self.texts or ()) > _MOST_TEXTS:
-            self.texts = None
-        self.load = self.load + other.load
-        for group, text in other.shown.items():
-            self.shown[group] = min(text, self.shown.get(group, text))
-
-    def notes(self, rows: int) -> Iterable[str]:
-        """Yield notes on ids that look wrong; they quote ids."""
-        spelt: dict[int, list[str]] = {}
-        for text, key in sorted((self.texts or {}).items(), key=lambda pair: (pair[1], pair[0])):
-            if key:
-                spelt.setdefault(key, []).append(text)
-        several = sorted(texts for texts in spelt.values() if len(texts) > 1)
-        if several:
-            others = sum(len(texts) - 1 for texts in several)
-            yield (
-                f"{_ids(others)} {'was' if others == 1 else 'were'} written in several ways, such "
-                f"as {several[0][0]!r} and {several[0][1]!r}, and "
-                f"{'counts as one person' if others == 1 else 'count as one person each'}"
-            )
-        people = sorted(texts[0].strip(_SPACES) for texts in spelt.values())
-        similar: dict[str, str] = {}
-        pairs = [
-            (other, text)
-            for text in people
-            if (other := similar.setdefault(_bare(text), text)) is not text
-        ]
-        if pairs:
-            yield (
-                f"{_ids(len(pairs))} differ{'s' if len(pairs) == 1 else ''} from another only in "
-                f"case, punctuation or leading zeros, such as {pairs[0][0]!r} and {pairs[0][1]!r}; "
-                "make these equal if they are one person"
-            )
-        rounded = [text for text in people if _SCIENTIFIC.fullmatch(text)]
-        if rounded:
-            yield (
-                f"{_ids(len(rounded))} look{'s' if len(rounded) == 1 else ''} rounded by a "
-                f"spreadsheet, such as {rounded[0]!r}; rounding merges different people"
-            )
-        yield from self._crowded(rows)
-
-    def _crowded(self, rows: int) -> Iterable[str]:
-        load = np.atleast_1d(self.load)
-        held = load[load > 0]
-        if held.size < 3:
-            return
-        group, most = int(load.argmax()), int(held.max())
-        if most > max(_CROWDED_SHARE * rows, _CROWDED_RATIO * float(np.median(held))):
-            yield (
-                f"the user id {self.shown[group]} has {most:,} of {rows:,} records; does it stand "
-                "for several people?"
-            )
-
-
-def _bare(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text.casefold()).lstrip("0")
-
-
-def _ids(count: int) -> str:
-    return "1 user id" if count == 1 else f"{count:,} user ids"

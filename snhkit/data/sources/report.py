@@ -1,17 +1,17 @@
 """What a pass over records has seen, and the report on it for the owner of the records."""
 
+import re
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from snhkit.checks import cut
-from snhkit.data.sources.people import Ids
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 
@@ -21,6 +21,16 @@ if TYPE_CHECKING:
 OWNER_ONLY = "For the eyes of the records' owner only."
 FIRST_ROWS = 5
 """The number of unusable rows that a report describes."""
+
+SPACES = " \t\r\n\v\f\xa0\u200b\ufeff"
+"""Characters that are removed from both ends of an id."""
+_SCIENTIFIC = re.compile(r"[+-]?\d(\.\d+)?[eE]\+?\d+")
+# A note names the user with the most records, if these are more than this share of all rows and
+# more than this multiple of the median number of records of a user.
+_CROWDED_SHARE, _CROWDED_RATIO = 0.1, 20
+_BUCKETS = 2**16
+MOST_TEXTS = 100_000
+"""How many different ids are compared for notes."""
 
 _WHY = {
     "place": "Positions must be in degrees with a decimal point, such as 42.36. Projected metres "
@@ -77,6 +87,88 @@ def warn_owner(report: ReadReport) -> None:
     """Warn the caller of ``read_points`` if rows were left out or user ids look wrong."""
     if report.kept < report.rows or report.notes:
         warnings.warn(str(report), ReadWarning, stacklevel=3)
+
+
+@dataclass(eq=False)
+class Ids:
+    """What a pass has seen of user ids, for notes to the owner of the records."""
+
+    texts: dict[str, int] | None = field(default_factory=dict)  # and keys, None if too many
+    load: NDArray[np.int64] | int = 0  # rows of the people in each of 65,536 groups
+    shown: dict[int, str] = field(default_factory=dict)  # an id of each of the largest groups
+
+    def add(self, texts: dict[str, int] | None, person: NDArray[np.int64], value: Any) -> None:
+        """Add the rows of a chunk; ``value`` returns the id of a row as the source has it."""
+        group = np.where(person == 0, -1, person & (_BUCKETS - 1))
+        load = np.bincount(group[group >= 0], minlength=_BUCKETS)
+        large = np.flatnonzero(load > _CROWDED_SHARE / 2 * max(person.size, 1)).tolist()
+        shown = {one: cut(repr(value(int(np.argmax(group == one))))) for one in large}
+        self.merge(Ids(texts, load, shown))
+
+    def merge(self, other: "Ids") -> None:
+        """Add what another thread or process has seen."""
+        if self.texts is not None and other.texts is not None:
+            self.texts.update(other.texts)
+        if other.texts is None or len(self.texts or ()) > MOST_TEXTS:
+            self.texts = None
+        self.load = self.load + other.load
+        for group, text in other.shown.items():
+            self.shown[group] = min(text, self.shown.get(group, text))
+
+    def notes(self, rows: int) -> Iterable[str]:
+        """Yield notes on ids that look wrong; they quote ids."""
+        spelt: dict[int, list[str]] = {}
+        for text, key in sorted((self.texts or {}).items(), key=lambda pair: (pair[1], pair[0])):
+            if key:
+                spelt.setdefault(key, []).append(text)
+        several = sorted(texts for texts in spelt.values() if len(texts) > 1)
+        if several:
+            others = sum(len(texts) - 1 for texts in several)
+            yield (
+                f"{_ids(others)} {'was' if others == 1 else 'were'} written in several ways, such "
+                f"as {several[0][0]!r} and {several[0][1]!r}, and "
+                f"{'counts as one person' if others == 1 else 'count as one person each'}"
+            )
+        people = sorted(texts[0].strip(SPACES) for texts in spelt.values())
+        similar: dict[str, str] = {}
+        pairs = [
+            (other, text)
+            for text in people
+            if (other := similar.setdefault(_bare(text), text)) is not text
+        ]
+        if pairs:
+            yield (
+                f"{_ids(len(pairs))} differ{'s' if len(pairs) == 1 else ''} from another only in "
+                f"case, punctuation or leading zeros, such as {pairs[0][0]!r} and {pairs[0][1]!r}; "
+                "make these equal if they are one person"
+            )
+        rounded = [text for text in people if _SCIENTIFIC.fullmatch(text)]
+        if rounded:
+            yield (
+                f"{_ids(len(rounded))} look{'s' if len(rounded) == 1 else ''} rounded by a "
+                f"spreadsheet, such as {rounded[0]!r}; rounding merges different people"
+            )
+        yield from self._crowded(rows)
+
+    def _crowded(self, rows: int) -> Iterable[str]:
+        load = np.atleast_1d(self.load)
+        held = load[load > 0]
+        if held.size < 3:
+            return
+        group, most = int(load.argmax()), int(held.max())
+        if most > max(_CROWDED_SHARE * rows, _CROWDED_RATIO * float(np.median(held))):
+            yield (
+                f"the user id {self.shown[group]} has {most:,} of {rows:,} records; does it stand "
+                "for several people?"
+            )
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text.casefold()).lstrip("0")
+
+
+def _ids(count: int) -> str:
+    return "1 user id" if count == 1 else f"{count:,} user ids"
 
 
 @dataclass(eq=False)

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from snhkit.data import read_points
-from snhkit.data.counting.exact import Scan
 from snhkit.data.counting.passes import Cluster
+from snhkit.data.counting.scan import Scan
 from snhkit.data.sources.columns import rules_of
 from snhkit.data.sources.opening import open_source
 from snhkit.errors import InputError, SnhkitError

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from snhkit.data.counting.exact import Scan
+from snhkit.data.counting.scan import Scan
 from snhkit.data.counting.spill import bucket_count
 from snhkit.data.sources.columns import rules_of
 from snhkit.data.sources.opening import open_source

@@ -1,0 +1,50 @@
+"""Run a lecture's cells where JAX, pyarrow and a network are missing, as in a browser's kernel.
+
+``python without_jax.py NOTEBOOK`` runs all cells with the solutions in place, and ends with an
+error if a cell raises, or a check does not call its answer right.
+"""
+
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+MISSING = ("jax", "jaxlib", "optax", "pyarrow")
+
+
+def main(path: Path) -> None:
+    """Block the modules and the network, then run the notebook."""
+    for name in MISSING:
+        sys.modules[name] = None  # pyright: ignore
+    socket.socket.connect = refuse  # pyright: ignore
+    os.environ["MPLBACKEND"] = "Agg"
+
+    from IPython.core.interactiveshell import InteractiveShell
+    from IPython.display import display
+
+    from snhkit.teaching import with_solutions
+
+    InteractiveShell.instance()  # without a shell, a display cannot be updated
+
+    names: dict[str, Any] = {"display": display, "__name__": "__main__"}
+    for cell in with_solutions(json.loads(path.read_text(encoding="utf-8")))["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        lines = "".join(cell["source"]).splitlines()
+        source = "\n".join(line for line in lines if not line.startswith("%"))
+        if "check" in cell["metadata"].get("tags", []):
+            verdict = eval(source, names)
+            assert verdict, f"{cell['id']}: {verdict!r}"
+        else:
+            exec(compile(source, cell["id"], "exec"), names)
+
+
+def refuse(self: socket.socket, address: Any) -> NoReturn:
+    """Stand for a network that is not there."""
+    raise OSError(f"no network: {address}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
