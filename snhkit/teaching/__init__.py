@@ -5,6 +5,7 @@ from snhkit.teaching.check import check, claim, exercise_names
 from snhkit.teaching.copies import with_solutions, without_solutions
 from snhkit.teaching.daily import guessed_after, running_totals, running_totals_std
 from snhkit.teaching.judges import Verdict
+from snhkit.teaching.league import Assignment, assignment
 from snhkit.teaching.promises import (
     counts_of_answers,
     gaussian_delta,
@@ -18,9 +19,11 @@ from snhkit.teaching.unicity import Traces, invented_hours
 
 __all__ = [
     "FAULTS",
+    "Assignment",
     "BettingGame",
     "Traces",
     "Verdict",
+    "assignment",
     "bounds_of_cells",
     "cells_in",
     "check",

@@ -9,6 +9,7 @@ __all__ = [
     "NBGRADER_CONFIG",
     "for_nbgrader",
     "for_otter",
+    "league_folder",
     "lectures",
     "quizzes",
     "tagged",
@@ -30,6 +31,11 @@ def lectures() -> list[Path]:
 def quizzes() -> list[Path]:
     """Return the paths of the quizzes, Markdown files with folded answers, in lecture order."""
     return sorted((_folder() / "quizzes").glob("*.md"))
+
+
+def league_folder() -> Path:
+    """Return the folder with the league's assignment, its rubric, and sample hand-ins."""
+    return _folder() / "league"
 
 
 def _folder() -> Path:
