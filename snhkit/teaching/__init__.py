@@ -1,11 +1,11 @@
 """Code for the lectures only: checks of exercises, games, and attacks for demonstration."""
 
+from snhkit.teaching.assignments import Assignment, assignment
 from snhkit.teaching.betting import BettingGame, surest
 from snhkit.teaching.check import check, claim, exercise_names
 from snhkit.teaching.copies import with_solutions, without_solutions
 from snhkit.teaching.daily import guessed_after, running_totals, running_totals_std
 from snhkit.teaching.judges import Verdict
-from snhkit.teaching.league import Assignment, assignment
 from snhkit.teaching.promises import (
     counts_of_answers,
     gaussian_delta,

@@ -1,7 +1,6 @@
 """The league of a class: hand-ins are scored, audited and attacked, each in its own process."""
 
 import base64
-import hmac
 import json
 import math
 import os
@@ -10,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -32,17 +30,10 @@ from snhkit.privacy import PrivacyUnit, audit_mechanism, exact
 from snhkit.privacy.budget import written
 from snhkit.privacy.membership import least_accuracy
 from snhkit.release import Release
+from snhkit.teaching.assignments import BOXES, PEOPLE, Assignment, assignment
 
-__all__ = ["Assignment", "League", "Standing", "assignment", "league"]
+__all__ = ["League", "Standing", "league"]
 
-_CITIES = ("chicago", "miami", "milwaukee", "tulsa")
-_EPSILONS = ("0.25", "0.5")
-_SIZES_M = ((200.0, 800.0), (300.0, 1_000.0), (400.0, 1_500.0))
-_PEOPLE = 4_000
-_BOXES = 200
-# Epsilon times the number of people in whom the audit's data sets differ. This many people make a
-# fault in the scale of the noise visible with the fewest releases.
-_APART = 1.5
 _AUDITED_M = (50.0, 200.0, 800.0, 3_200.0)  # sides of boxes around these people
 _ERROR = 1e-5  # probability that an audit, or an attack, refutes a mechanism that is private
 _MOST_TRIES = 500  # releases that one attack is tried on
@@ -52,79 +43,6 @@ _MAX_BYTES = 2**28  # of the results of one process
 _MAX_FILE = 2**20  # bytes of a hand-in's code
 _MAX_RELEASE = 2**25  # bytes of a hand-in's release
 _CHILD = Path(__file__).with_name("handin.py")
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """What a student gets: an invented city, an epsilon, and the sizes of the boxes to answer.
-
-    Parameters
-    ----------
-    student : str
-        The student's name.
-    city : str
-        The key of the city.
-    epsilon : str
-        The epsilon of the release.
-    sizes_m : (float, float)
-        The smallest and the largest side of the boxes, in metres.
-    seed : int
-        The seed of the people and of the public boxes.
-    """
-
-    student: str
-    city: str
-    epsilon: str
-    sizes_m: tuple[float, float]
-    seed: int
-
-    @property
-    def records(self) -> Points:
-        """The records that the student releases, one of each of 4,000 invented people."""
-        return synthetic_points(self.city, _PEOPLE, seed=self.seed)
-
-    @property
-    def boxes(self) -> RangeQueries:
-        """The public workload: boxes like those on which the release is scored."""
-        return RangeQueries.sample(self.records, _BOXES, self.sizes_m, self.seed)
-
-    @property
-    def apart(self) -> int:
-        """The number of people in whom the data sets of an audit differ."""
-        return round(_APART / float(self.epsilon))
-
-
-def assignment(key: str, student: str) -> Assignment:
-    """Return the assignment that a class key gives to a student, always the same one.
-
-    Parameters
-    ----------
-    key : str
-        The key of the class, which all students know.
-    student : str
-        The student's name, which is also the name of the folder that is handed in. Upper and lower
-        case do not matter.
-
-    Returns
-    -------
-    Assignment
-        The assignment.
-
-    Examples
-    --------
-    >>> mine = assignment("sample", "Ada")
-    >>> mine.city, mine.epsilon, mine.sizes_m
-    ('miami', '0.5', (400.0, 1500.0))
-    """
-    name = unicodedata.normalize("NFC", student).casefold()
-    drawn = hmac.digest(key.encode(), name.encode("utf-8", "replace"), "sha256")
-    return Assignment(
-        student,
-        _CITIES[drawn[0] % len(_CITIES)],
-        _EPSILONS[drawn[1] % len(_EPSILONS)],
-        _SIZES_M[drawn[2] % len(_SIZES_M)],
-        int.from_bytes(drawn[3:7], "big"),
-    )
 
 
 @dataclass
@@ -174,7 +92,7 @@ class League:
             lines.append(f"{counted:>5}  {name}  {numbers}  {one.verdict}")
         lines += [
             "",
-            f"error: mean error of {_BOXES} hidden boxes, in people, over {self.runs:,} releases "
+            f"error: mean error of {BOXES} hidden boxes, in people, over {self.runs:,} releases "
             "about other people of the same city; of UG: this error divided by the uniform grid's. "
             "stands: not refuted. The number in the verdict is the largest lower bound on the real "
             "epsilon that the audit or a classmate showed.",
@@ -301,20 +219,20 @@ class _Trial:
     def build(self) -> None:
         """Fill in the standing."""
         task, region = self.one.task, self.one.task.records.region
-        people = synthetic_points(task.city, _PEOPLE, seed=secrets.randbits(32))
+        people = synthetic_points(task.city, PEOPLE, seed=secrets.randbits(32))
         places = _places(people)
         more = [np.tile(place, (task.apart, 1)) for place in places.values()]
         worlds = [people, *(Points(region, np.concatenate([people.xy, xy])) for xy in more)]
         try:
             built = [self._releases(world) for world in worlds]
             # Drawn when the processes have ended, so that none of them can find the boxes.
-            hidden = RangeQueries.sample(people, _BOXES, task.sizes_m, secrets.randbits(32))
+            hidden = RangeQueries.sample(people, BOXES, task.sizes_m, secrets.randbits(32))
             boxes = _and_around(hidden, np.array(list(places.values())))
             answers = [self._answers(contents, boxes) for contents in built]
         except InputError as error:
             self.one.reason = str(error)
             return
-        errors = np.abs(answers[0][:, :_BOXES] - exact_counts(people, hidden)).mean(axis=1)
+        errors = np.abs(answers[0][:, :BOXES] - exact_counts(people, hidden)).mean(axis=1)
         self.one.error = float(errors.mean())
         self.one.of_uniform = self.one.error / _uniform_error(task, people, hidden)
         self._audit(answers, list(places))
@@ -358,7 +276,7 @@ class _Trial:
     def _audit(self, answers: list[NDArray[np.float64]], places: list[str]) -> None:
         pairs = {}
         for number, place in enumerate(places):
-            first = _BOXES + number * len(_AUDITED_M)
+            first = BOXES + number * len(_AUDITED_M)
             columns = slice(first, first + len(_AUDITED_M))
             pairs[place] = tuple(iter(answers[k][:, columns]) for k in (0, number + 1))
         apart = self.one.task.apart
@@ -377,7 +295,7 @@ class _Trial:
         except InputError as error:
             self.one.remarks.append(f"its release cannot be used: {error}")
             return
-        boxes = RangeQueries.sample(task.records, _BOXES, task.sizes_m, secrets.randbits(32))
+        boxes = RangeQueries.sample(task.records, BOXES, task.sizes_m, secrets.randbits(32))
         error = np.abs(release.answer(boxes) - exact_counts(task.records, boxes)).mean()
         if not errors.min() / _UNLIKE <= error <= errors.max() * _UNLIKE:
             self.one.remarks.append(
