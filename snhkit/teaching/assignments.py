@@ -4,7 +4,7 @@ import hmac
 import unicodedata
 from dataclasses import dataclass
 
-from snhkit.geometry import Points, RangeQueries
+from snhkit.geometry import Points, RangeQueries, Region
 
 __all__ = ["BOXES", "PEOPLE", "Assignment", "assignment"]
 
@@ -40,6 +40,13 @@ class Assignment:
     epsilon: str
     sizes_m: tuple[float, float]
     seed: int
+
+    @property
+    def region(self) -> Region:
+        """The region of the city."""
+        from snhkit.data import city
+
+        return city(self.city).region
 
     @property
     def records(self) -> Points:

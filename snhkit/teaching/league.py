@@ -58,6 +58,8 @@ class Standing:
     shown: dict[str, float] = field(default_factory=dict)  # lower bounds, by who showed them
     reason: str = ""  # why it is not scored
     remarks: list[str] = field(default_factory=list)
+    released: dict[str, Any] = field(default_factory=dict)  # releases for attacks, and their worlds
+    coins: list[bool] = field(default_factory=list)  # which of the worlds each release is about
 
     @property
     def refuted(self) -> bool:
@@ -120,8 +122,8 @@ class League:
         lacking = [f"  This platform could not limit: {', '.join(self.lacking)}."]
         return [
             *(lacking if self.lacking else []),
-            "  Hand-ins ran as you and could read, rename and delete your files. Run the files of "
-            "strangers in an account or a container of its own.",
+            "  Hand-ins ran as you: they could read and delete your files, and read the memory of this "
+            "program. Run those of strangers in an account or a container of its own.",
             "  A mechanism that stands is not proved private: two places of a city were audited, "
             "and bounds are wrong with a probability of 1 in 100,000 for each audit and attack.",
             "  Nothing tells who wrote a hand-in, or whether a release was chosen among several.",
@@ -173,12 +175,10 @@ def league(folder: Path, key: str, *, runs: int = 2_000, seconds: int = 120) -> 
         for number, one in enumerate(bar):
             if not one.reason:
                 _Trial(one, Path(kept) / str(number), runs, seconds, lacking).build()
-        targets = [number for number, one in enumerate(standings) if not one.reason]
-        pairs = [(by, at) for by, one in enumerate(standings) if one.attacks for at in targets]
-        bar = tqdm(pairs, "attacks", unit="attack", leave=False, disable=None)
-        for by, at in bar:
-            if by != at:
-                _attack(standings[by], standings[at], Path(kept) / str(at), seconds)
+        targets = [one for one in standings if not one.reason]
+        attackers = [one for one in standings if one.attacks]
+        for by in tqdm(attackers, "attacks", unit="hand-in", leave=False, disable=None):
+            _attack(by, [one for one in targets if one is not by], seconds)
     order = sorted(standings, key=lambda one: (bool(one.reason), one.refuted, one.of_uniform))
     return League(order, sorted(lacking), runs)
 
@@ -218,7 +218,7 @@ class _Trial:
 
     def build(self) -> None:
         """Fill in the standing."""
-        task, region = self.one.task, self.one.task.records.region
+        task, region = self.one.task, self.one.task.region
         people = synthetic_points(task.city, PEOPLE, seed=secrets.randbits(32))
         places = _places(people)
         more = [np.tile(place, (task.apart, 1)) for place in places.values()]
@@ -295,8 +295,9 @@ class _Trial:
         except InputError as error:
             self.one.remarks.append(f"its release cannot be used: {error}")
             return
-        boxes = RangeQueries.sample(task.records, BOXES, task.sizes_m, secrets.randbits(32))
-        error = np.abs(release.answer(boxes) - exact_counts(task.records, boxes)).mean()
+        records = task.records
+        boxes = RangeQueries.sample(records, BOXES, task.sizes_m, secrets.randbits(32))
+        error = np.abs(release.answer(boxes) - exact_counts(records, boxes)).mean()
         if not errors.min() / _UNLIKE <= error <= errors.max() * _UNLIKE:
             self.one.remarks.append(
                 f"its release is not of its mechanism: the error is {error:.1f} people, and that "
@@ -309,43 +310,44 @@ class _Trial:
         """Write releases for attacks, about one of two data sets each; a coin chooses which."""
         self.kept.mkdir()
         coins = np.frombuffer(secrets.token_bytes(min(self.runs, _MOST_TRIES)), np.uint8) % 2
-        np.save(self.kept.with_suffix(".npy"), coins == 1)
         paths = []
         for number, coin in enumerate(coins):
             paths.append(str(self.kept / f"{number}.snh"))
             Path(paths[-1]).write_bytes(built[coin][number])
-        job = {
+        self.one.coins = [bool(coin) for coin in coins]
+        self.one.released = {
             "region": worlds[0].region.to_dict(),
             "without": worlds[0].xy.tolist(),
             "included": worlds[1].xy.tolist(),
             "releases": paths,
         }
-        self.kept.with_suffix(".json").write_text(json.dumps(job), encoding="utf-8")
 
 
-def _attack(by: Standing, target: Standing, kept: Path, seconds: int) -> None:
-    """Let one hand-in attack the mechanism of another, and add the bound that it showed."""
-    job = json.loads(kept.with_suffix(".json").read_text(encoding="utf-8"))
-    coins = np.load(kept.with_suffix(".npy"))
-    messages, failure = _run(by.code, job, seconds)
-    guesses = messages[-1].get("guesses") if messages else None
-    right = isinstance(guesses, list) and len(guesses) == len(coins)
-    if failure or not right or not all(isinstance(guess, bool) for guess in guesses):
-        told = f"its attack failed: {failure or 'it returned no guesses'}."
-        by.remarks += [told] if told not in by.remarks else []
-        return
-    won = int((np.array(guesses) == coins).sum())
-    # A private mechanism lets a guess be right with a probability of at most
-    # e^(apart epsilon) / (1 + e^(apart epsilon)), also if all guesses are made together.
-    least = max(least_accuracy(won, len(coins), 1 - _ERROR), 0.5)
-    bound = math.log(least / (1 - least)) / target.task.apart
-    target.shown[f"the attack of {_short(by.task.student)}"] = bound
+def _attack(by: Standing, targets: list[Standing], seconds: int) -> None:
+    """Let one hand-in attack the mechanisms of others, and add the bounds that it showed."""
+    job = {"targets": [target.released for target in targets]}
+    messages, failure = _run(by.code, job, seconds * max(len(targets), 1))
+    found = [message.get("guesses") for message in messages[1:]]
+    failures = [failure] if failure else []
+    for target, guesses in zip(targets, found, strict=False):
+        coins = target.coins
+        if isinstance(guesses, list) and [type(g) for g in guesses] == [bool] * len(coins):
+            # A private mechanism lets a guess be right with a probability of at most
+            # e^(apart epsilon) / (1 + e^(apart epsilon)), also if all guesses are made together.
+            won = int((np.array(guesses) == coins).sum())
+            least = max(least_accuracy(won, len(coins), 1 - _ERROR), 0.5)
+            bound = math.log(least / (1 - least)) / target.task.apart
+            target.shown[f"the attack of {_short(by.task.student)}"] = bound
+        else:
+            told = printable(guesses[:200]) if isinstance(guesses, str) else "no guesses"
+            failures.append(f"on {_short(target.task.student)}: {told}")
+    by.remarks += [f"its attack failed {told}." for told in failures[:1]]
 
 
 def _promised(path: Path, task: Assignment) -> Release:
     """Return the release in a file; InputError if it is not one that the assignment asks for."""
     release = load(path)
-    if not isinstance(release, Release) or release.region != task.records.region:
+    if not isinstance(release, Release) or release.region != task.region:
         raise InputError("it must be one release of the region of the assignment.")
     if release.unit != PrivacyUnit("record") or release.delta:
         raise InputError('it must have the unit "record", a private n, and no delta.')

@@ -55,22 +55,32 @@ while True:
     assert run(tmp_path, flood)[1] == "it sent more than 1,048,576 bytes"
 
 
-def test_a_process_that_computes_too_long_or_vanishes_is_told_apart(tmp_path):
-    assert run(tmp_path, "while True: pass", 5)[1] == "it took more than 5 s"
-    assert run(tmp_path, "import os; os._exit(3)")[1] == "its process was ended by the system"
+@pytest.mark.parametrize(
+    ("code", "failure"),
+    [
+        ("while True: pass", "it took more than 5 s"),
+        ("import os; os._exit(3)", "its process was ended by the system"),
+    ],
+)
+def test_a_process_that_computes_too_long_or_vanishes_is_told_apart(tmp_path, code, failure):
+    assert run(tmp_path, code, 5)[1] == failure
 
 
 @pytest.mark.parametrize(
-    ("guess", "failure"),
-    [("len(without.xy) < len(included.xy)", ""), ("1", "it raised TypeError: attack must return")],
+    ("guess", "expected"),
+    [
+        ("len(without.xy) < len(included.xy)", [True] * 3),
+        ("1", "TypeError: attack must return True or False, not int"),
+    ],
 )
-def test_an_attack_sees_both_data_sets_and_returns_guesses(tmp_path, guess, failure):
+def test_an_attack_sees_both_data_sets_and_returns_guesses(tmp_path, guess, expected):
     import snhkit as snh
 
     data = snh.PrivateDataset(Points(CITY, [[1, 1]]), budget=1, unit="record")
     path = data.release(snh.Identity(500), epsilon=0.5).save(tmp_path / "a.snh")
     (tmp_path / "mine.py").write_text(f"def attack(release, without, included): return {guess}")
-    job = JOB | {"without": [], "included": [[1.0, 1.0]], "releases": [str(path)] * 3}
-    messages, told = league._run(tmp_path / "mine.py", job, 30)
-    assert told.startswith(failure)
-    assert messages[-1].get("guesses") == (None if failure else [True] * 3)
+    worlds = {"without": [], "included": [[1.0, 1.0]], "releases": [str(path)] * 3}
+    job = {"targets": [worlds | {"region": CITY.to_dict()}] * 2}
+    messages, failure = league._run(tmp_path / "mine.py", job, 30)
+    assert failure == ""
+    assert [message["guesses"] for message in messages[1:]] == [expected] * 2

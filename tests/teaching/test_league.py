@@ -149,7 +149,7 @@ def test_the_sample_has_the_expected_table():
     remarks = {name: one.remarks for name, one in by_name.items() if one.remarks}
     assert set(remarks) == {"dan"}
     assert remarks["dan"] == [
-        "its attack failed: it raised ValueError: \ufffd[2J\ufffd]0;first place\ufffd."
+        "its attack failed on ada: ValueError: \ufffd[2J\ufffd]0;first place\ufffd."
     ]
 
 
