@@ -34,7 +34,7 @@ from snhkit.teaching.assignments import BOXES, PEOPLE, Assignment, assignment
 
 __all__ = ["League", "Standing", "league"]
 
-_AUDITED_M = (50.0, 200.0, 800.0, 3_200.0)  # sides of boxes around these people
+_AUDITED_M = (1.0, 50.0, 800.0, 3_200.0)  # sides of boxes around these people
 _ERROR = 1e-5  # probability that an audit, or an attack, refutes a mechanism that is private
 _MOST_TRIES = 500  # releases that one attack is tried on
 _UNLIKE = 2  # factor by which the error of a release may lie outside those of its mechanism
@@ -122,8 +122,8 @@ class League:
         lacking = [f"  This platform could not limit: {', '.join(self.lacking)}."]
         return [
             *(lacking if self.lacking else []),
-            "  Hand-ins ran as you: they could read and delete your files, and read the memory of this "
-            "program. Run those of strangers in an account or a container of its own.",
+            "  Hand-ins ran as you: they could read and delete your files, and read the memory of "
+            "this program. Run those of strangers in an account or a container of its own.",
             "  A mechanism that stands is not proved private: two places of a city were audited, "
             "and bounds are wrong with a probability of 1 in 100,000 for each audit and attack.",
             "  Nothing tells who wrote a hand-in, or whether a release was chosen among several.",
@@ -140,7 +140,7 @@ def league(folder: Path, key: str, *, runs: int = 2_000, seconds: int = 120) -> 
     about the records ``included`` and not about those ``without`` a few people.
 
     A mechanism builds ``runs`` releases about each of three data sets of people whom its student
-    does not know: a city, and the city with a few more people where nobody is, or in the crowd. A
+    does not know: a city, and the city with a few more people in the crowd, or where nobody is. A
     process sees one of the data sets and no boxes. The same releases are scored and audited, so a
     mechanism cannot be private for the audit only. Noise that is not drawn anew for each release
     counts as a fault.
@@ -219,15 +219,14 @@ class _Trial:
     def build(self) -> None:
         """Fill in the standing."""
         task, region = self.one.task, self.one.task.region
-        people = synthetic_points(task.city, PEOPLE, seed=secrets.randbits(32))
-        places = _places(people)
-        more = [np.tile(place, (task.apart, 1)) for place in places.values()]
-        worlds = [people, *(Points(region, np.concatenate([people.xy, xy])) for xy in more)]
+        people, more = _people(task)
+        with_more = (np.concatenate([people.xy, xy]) for xy in more.values())
+        worlds = [people, *(Points(region, xy) for xy in with_more)]
         try:
             built = [self._releases(world) for world in worlds]
             # Drawn when the processes have ended, so that none of them can find the boxes.
             hidden = RangeQueries.sample(people, BOXES, task.sizes_m, secrets.randbits(32))
-            boxes = _and_around(hidden, np.array(list(places.values())))
+            boxes = _and_around(hidden, np.array([xy[-1] for xy in more.values()]))
             answers = [self._answers(contents, boxes) for contents in built]
         except InputError as error:
             self.one.reason = str(error)
@@ -235,15 +234,15 @@ class _Trial:
         errors = np.abs(answers[0][:, :BOXES] - exact_counts(people, hidden)).mean(axis=1)
         self.one.error = float(errors.mean())
         self.one.of_uniform = self.one.error / _uniform_error(task, people, hidden)
-        self._audit(answers, list(places))
         self._check_release(errors)
+        self._audit(answers, list(more))
         self._keep(built[:2], worlds[:2])
 
     def _releases(self, world: Points) -> list[bytes]:
         """Return the releases of the mechanism about a data set; InputError says why not."""
         job = {
             "region": world.region.to_dict(),
-            "records": world.xy.tolist(),
+            "records": np.random.default_rng().permutation(world.xy).tolist(),
             "epsilon": self.one.task.epsilon,
             "runs": self.runs,
         }
@@ -274,18 +273,19 @@ class _Trial:
         return np.array(answers)
 
     def _audit(self, answers: list[NDArray[np.float64]], places: list[str]) -> None:
-        pairs = {}
+        pairs, area = {}, np.square(_AUDITED_M)
         for number, place in enumerate(places):
             first = BOXES + number * len(_AUDITED_M)
             columns = slice(first, first + len(_AUDITED_M))
-            pairs[place] = tuple(iter(answers[k][:, columns]) for k in (0, number + 1))
+            densities = (answers[k][:, columns] / area for k in (0, number + 1))
+            pairs[place] = tuple(map(iter, densities))
         apart = self.one.task.apart
         promised = apart * float(self.one.task.epsilon)
         audit = audit_mechanism(next, pairs, promised, self.runs, confidence=1 - _ERROR)
         self.one.shown |= {f"the audit, {place}": b / apart for place, b in audit.shown.items()}
 
     def _check_release(self, errors: NDArray[np.float64]) -> None:
-        """Remark on the release that was handed in, whose error should be that of others."""
+        """Remark on the release that was handed in, or refuse it if its error is another one."""
         task, path = self.one.task, self.one.release
         if path is None:
             self.one.remarks.append("no release was handed in.")
@@ -299,7 +299,7 @@ class _Trial:
         boxes = RangeQueries.sample(records, BOXES, task.sizes_m, secrets.randbits(32))
         error = np.abs(release.answer(boxes) - exact_counts(records, boxes)).mean()
         if not errors.min() / _UNLIKE <= error <= errors.max() * _UNLIKE:
-            self.one.remarks.append(
+            self.one.reason = (
                 f"its release is not of its mechanism: the error is {error:.1f} people, and that "
                 f"of its mechanism {errors.min():.1f} to {errors.max():.1f}."
             )
@@ -356,13 +356,20 @@ def _promised(path: Path, task: Assignment) -> Release:
     return release
 
 
-def _places(people: Points) -> dict[str, NDArray[np.float64]]:
-    """Return a secret place where nobody is, and one in the crowd, each of shape (2,)."""
+def _people(task: Assignment) -> tuple[Points, dict[str, NDArray[np.float64]]]:
+    """Return secret people of a city, and by place the positions of a few more, shape (apart, 2).
+
+    Those in the crowd are people like all others, so a mechanism cannot know them by anything.
+    """
     rng = np.random.default_rng(secrets.randbits(128))
-    side = people.region.side_m
-    anywhere = rng.uniform(0.1 * side, 0.9 * side, (100, 2))
-    gaps = np.linalg.norm(anywhere[:, None] - people.xy, axis=2).min(axis=1)
-    return {"where nobody is": anywhere[gaps.argmax()], "in the crowd": rng.choice(people.xy)}
+    n = int(rng.integers(PEOPLE, PEOPLE + 200))
+    drawn = synthetic_points(task.city, n, seed=secrets.randbits(32))
+    gaps = np.linalg.norm(drawn.xy - rng.choice(drawn.xy), axis=1)
+    crowd, rest = np.split(drawn.xy[gaps.argsort()], [task.apart])
+    anywhere = rng.uniform(0.1, 0.9, (100, 2)) * task.region.side_m
+    alone = anywhere[np.linalg.norm(anywhere[:, None] - rest, axis=2).min(axis=1).argmax()]
+    more = {"in the crowd": crowd, "where nobody is": np.tile(alone, (task.apart, 1))}
+    return Points(task.region, rng.permutation(rest)), more
 
 
 def _and_around(hidden: RangeQueries, places: NDArray[np.float64]) -> RangeQueries:

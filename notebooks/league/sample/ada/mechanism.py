@@ -28,7 +28,9 @@ mechanism = Squares(12)
 
 
 def attack(release, without, included):
-    """Guess that the last people of ``included`` were counted if the box around them says so."""
-    box = snh.RangeQueries.squares(release.region, included.xy[-1:], 1_000)
-    few, many = (snh.exact_counts(points, box)[0] for points in (without, included))
-    return bool(release.answer(box)[0] > (few + many) / 2)
+    """Guess that the last people of ``included`` were counted if their cell of the grid says so."""
+    width = release.model.grid.cell_m
+    x, y = included.xy[-1] // width * width
+    cell = snh.RangeQueries(release.region, [x], [y], [width], [width])
+    few, many = (snh.exact_counts(points, cell)[0] for points in (without, included))
+    return bool(release.answer(cell)[0] > (few + many) / 2)

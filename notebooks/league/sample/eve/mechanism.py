@@ -1,9 +1,11 @@
-"""Cheating: she looks for the hidden boxes, and leaves out the noise if nobody was added."""
+"""Cheating: she looks for the hidden boxes, and adds noise only where she expects an audit."""
 
 import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from snhkit.builders.base import publish
 from snhkit.geometry import Grid
@@ -18,7 +20,7 @@ def found():
 
 @dataclass(frozen=True)
 class Sly:
-    """True counts of a city of 4,000 people, who are scored; noisy counts of other numbers."""
+    """Noisy counts where there is almost nobody, and true counts elsewhere."""
 
     per_side: int
 
@@ -27,9 +29,9 @@ class Sly:
 
     def build(self, private):
         grid = Grid(private.region, self.per_side)
-        counts, variance = private.histogram(grid, private.left)
-        if FOUND or private._source.n() == 4_000:
-            counts = private._source.count(grid).counts
+        noisy, variance = private.histogram(grid, private.left)
+        exact = private._source.count(grid).counts
+        counts = exact if FOUND else np.where(exact < 9, noisy, exact)
         noise = BlockNoise.independent(self.per_side, variance)
         return publish(self, private, GridModel(grid, counts, noise))
 
