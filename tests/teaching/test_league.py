@@ -171,4 +171,5 @@ def test_the_sample_has_the_expected_table(monkeypatch):
 
 
 PLACES = ("in the crowd", "where nobody is")
-ERRORS = dict.fromkeys(("ada", "ben", "cleo", "dan", "eve"), (0.1, 1.0))
+ERRORS = {"ada": (0.2, 0.8), **dict.fromkeys(("ben", "cleo", "dan", "eve"), (0.6, 1.1))}
+"""Between which shares of the uniform grid's error each error lies."""

@@ -24,7 +24,7 @@ class Squares:
         return publish(self, private, GridModel(grid, counts, noise))
 
 
-mechanism = Squares(12)
+mechanism = Squares(24)
 
 
 def attack(release, without, included):
