@@ -134,7 +134,7 @@ def test_a_release_of_another_mechanism_is_remarked_on(tmp_path):
     assert one.remarks[-1] == "no release was handed in."
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.chance(1e-7)
 def test_the_sample_has_the_expected_table(monkeypatch):
     """People and places are seeded, noise is fresh.
