@@ -1,6 +1,7 @@
 """The commands for a class: ``course`` writes lectures, quizzes and slides, ``story`` one page."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,13 @@ from snhkit.cli.output import say, write
 from snhkit.cli.types import OutputFile
 from snhkit.errors import InputError
 
+_NO_CACHE = shutil.ignore_patterns("__pycache__")
 
-@click.command()
+
+@click.group(invoke_without_command=True)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    required=True,
     help="Folder to write, new or empty.",
 )
 @click.option(
@@ -30,15 +32,21 @@ from snhkit.errors import InputError
     multiple=True,
     help="Lecture to write, such as 02; repeat the option for several [default: all].",
 )
-def course(out, without_solutions, slides, chosen) -> None:
+@click.pass_context
+def course(context, out, without_solutions, slides, chosen) -> None:
     """Write the lectures for a class: for students, for teachers and, with --slides, as slides.
 
     The folder "students" has notebooks with empty exercises, and quizzes without answers. The
     folder "teachers" has notebooks with solutions, and quizzes with answers. The folder "nbgrader"
     is a course for nbgrader, with one assignment for each lecture, and "otter" has the same
     assignments for otter-grader. The folder "slides" has one HTML page for each lecture, which can
-    be shown without a network.
+    be shown without a network. "students/league.txt" is the assignment for "snhkit course league";
+    "teachers/league" has a rubric, and eight hand-ins as a sample.
     """
+    if context.invoked_subcommand:
+        return
+    if out is None:
+        raise click.UsageError("Missing option '--out'.")
     from snhkit.teaching import copies
 
     notebooks = _chosen(copies.lectures(), chosen)
@@ -61,9 +69,50 @@ def course(out, without_solutions, slides, chosen) -> None:
             _write_text(out / "students" / "quizzes" / path.name, copies.unfolded(text))
             if not without_solutions:
                 _write_text(out / "teachers" / "quizzes" / path.name, text)
+    if not chosen:
+        texts = copies.league_folder()
+        task = (texts / "assignment.txt").read_text(encoding="utf-8")
+        _write_text(out / "students" / "league.txt", task)
+        if not without_solutions:
+            shutil.copytree(texts, out / "teachers" / "league", ignore=_NO_CACHE)
     click.echo(f"{len(notebooks)} lectures are in {out}.")
     if slides:
         _write_slides(notebooks, out / "slides")
+
+
+@course.command("league")
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--key", required=True, help="Key of the class, from which assignments follow.")
+@click.option(
+    "--runs",
+    type=click.IntRange(20),
+    default=2_000,
+    show_default=True,
+    help="Releases of each mechanism about each of three data sets.",
+)
+@click.option(
+    "--seconds",
+    type=click.IntRange(1),
+    default=120,
+    show_default=True,
+    help="Computing time of each process.",
+)
+def league_(folder, key, runs, seconds) -> None:
+    """Run the hand-ins in FOLDER, and print a league table of error and refutation.
+
+    Each hand-in is a folder with the student's name, which holds one Python file with a mechanism,
+    its release (.snh) and, in the same file, perhaps an attack on the mechanisms of others. Every
+    mechanism is scored on boxes that nobody knew, audited and attacked. The code of hand-ins is
+    run, in processes with limits; the table names the limits that this platform does not have.
+
+    \b
+    Example:
+      snhkit course --out class
+      snhkit course league class/teachers/league/sample --key sample
+    """
+    from snhkit.teaching.league import league
+
+    say(str(league(folder, key, runs=runs, seconds=seconds)))
 
 
 def _chosen(notebooks: list[Path], wanted: tuple[str, ...]) -> list[Path]:

@@ -287,8 +287,6 @@ def membership_accuracy(
     >>> membership_accuracy(lambda given: given, 0, 1, 100)[0]
     1.0
     """
-    from scipy.special import betaincinv
-
     a, b, thresholds, half = projected(mechanism, one, other, runs)
     above = np.array([(a[:half] > t).mean() - (b[:half] > t).mean() for t in thresholds])
     best = int(np.abs(above).argmax())
@@ -299,8 +297,14 @@ def membership_accuracy(
     )
     tries = guessed_one.size + guessed_other.size
     right = int(guessed_one.sum() + (~guessed_other).sum())
-    least = float(betaincinv(right, tries - right + 1, 1 - confidence)) if right else 0.0
-    return right / tries, least
+    return right / tries, least_accuracy(right, tries, confidence)
+
+
+def least_accuracy(right: int, tries: int, confidence: float) -> float:
+    """Return the Clopper-Pearson lower bound on the probability of a right guess."""
+    from scipy.special import betaincinv
+
+    return float(betaincinv(right, tries - right + 1, 1 - confidence)) if right else 0.0
 
 
 def largest_accuracy(epsilon: float, delta: float = 0.0) -> float:

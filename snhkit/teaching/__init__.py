@@ -1,5 +1,6 @@
 """Code for the lectures only: checks of exercises, games, and attacks for demonstration."""
 
+from snhkit.teaching.assignments import Assignment, assignment
 from snhkit.teaching.betting import BettingGame, surest
 from snhkit.teaching.check import check, claim, exercise_names
 from snhkit.teaching.copies import with_solutions, without_solutions
@@ -19,9 +20,11 @@ from snhkit.teaching.unicity import Traces, invented_hours
 
 __all__ = [
     "FAULTS",
+    "Assignment",
     "BettingGame",
     "Traces",
     "Verdict",
+    "assignment",
     "bounds_of_cells",
     "cells_in",
     "check",

@@ -20,6 +20,11 @@ def quizzes() -> list[Path]:
     return sorted((_folder() / "quizzes").glob("*.md"))
 
 
+def league_folder() -> Path:
+    """Return the folder with the league's assignment, its rubric, and sample hand-ins."""
+    return _folder() / "league"
+
+
 def _folder() -> Path:
     installed = _PACKAGE / "_notebooks"
     return installed if installed.is_dir() else _PACKAGE.parent / "notebooks"

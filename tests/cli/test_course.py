@@ -40,6 +40,11 @@ def test_students_get_empty_cells_teachers_solutions_and_nbgrader_both(tmp_path)
         for cell, stub, solution in zip(marked, empty, filled, strict=True):
             marks = f"### BEGIN SOLUTION\n{solution.source}\n### END SOLUTION"
             assert cell == f"{stub.source}\n{marks}"
+    teachers = tmp_path / "class" / "teachers" / "league"
+    assert "mechanism" in (tmp_path / "class" / "students" / "league.txt").read_text("utf-8")
+    assert "20 points" in (teachers / "rubric.txt").read_text("utf-8")
+    codes, releases = (sorted((teachers / "sample").glob(f"*/*{end}")) for end in (".py", ".snh"))
+    assert (len(codes), len(releases)) == (8, 5)
     for path in quizzes():
         students = (tmp_path / "class/students/quizzes" / path.name).read_text("utf-8")
         assert "<details" not in students
@@ -51,6 +56,17 @@ def test_without_solutions_nothing_for_teachers_is_written(tmp_path):
     written = [p.relative_to(tmp_path / "class") for p in (tmp_path / "class").rglob("*.*")]
     assert {p.parts[0] for p in written} == {"students"}
     assert len(list((tmp_path / "class").rglob("*.ipynb"))) == 1
+
+
+def test_the_league_of_a_folder_needs_a_key_and_hand_ins(tmp_path):
+    assert "Missing option '--key'" in invoke("league", tmp_path)
+    assert "Missing option '--out'" in invoke()
+    with pytest.raises(InputError, match="holds no folder"):
+        invoke("league", tmp_path, "--key", "k")
+    (tmp_path / "ada").mkdir()
+    printed = invoke("league", tmp_path, "--key", "k")
+    assert "ada: not scored: it has 0 Python files" in printed
+    assert "What could not be checked" in printed
 
 
 def test_a_folder_in_use_and_an_unknown_lecture_are_refused(tmp_path):
