@@ -23,7 +23,7 @@ from snhkit.release import Release
 
 __all__ = ["DenoisedGrid"]
 
-_POOL = Fraction(2, 5)  # python benchmarks/strata.py --tables pool
+_POOL = Fraction(2, 5)  # of epsilon
 
 
 @dataclass(frozen=True)
