@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[1]
 COPIED = ("snhkit", "tests", "benchmarks", "docs", "pyproject.toml")
 LIMIT_S = 900
 NOT_RUN = 99
-_FORKS = multiprocessing.get_context("forkserver")
+_FORKS = multiprocessing.get_context("spawn" if os.name == "nt" else "forkserver")
 _SLOW = [
     "geopandas",
     "jax",

@@ -4,9 +4,10 @@ Needs the folder of public data sets. The table "errors" has the mean absolute e
 one cell of 37 m in one hour, at each record, on New York's Uber pick-ups, which no network was
 trained on: of a noisy histogram, of denoised grids of each hour alone, and of denoised grids with a
 share of epsilon for a map of all hours, to which the hours add up. The table "pooled" has the
-errors of the latter divided by those of the former, for several public data sets and strata. The
-table "coverage" has how often 90 % intervals contain the true count: of a stratum, of the sum over
-strata, and of one map of all records.
+errors of the latter divided by those of the former, for several public data sets and strata, and
+"expected" measured errors divided by those that ``expected_error`` expects. The table "coverage"
+has how often 90 % intervals contain the true count: of a stratum, of the sum over strata, and of
+one map of all records.
 """
 
 import argparse
@@ -114,24 +115,31 @@ def errors_of(parts: list[snh.Points], day: StratifiedRelease) -> dict[str, NDAr
     return told | {f"quiet, {name}": each[n <= np.quantile(n, 0.25)] for name, each in told.items()}
 
 
+def divided(
+    names: list[str], by: snh.By, folder: Path
+) -> tuple[snh.PrivateDataset, list[snh.Points]]:
+    """Return the records of public data sets, each of a kind unless ``by`` divides by time."""
+    region = region_of(names[0])
+    parts = [read(name, folder, region) for name in names]
+    if by.times:
+        number = by.of_points(parts[0])
+        data = snh.PrivateDataset(parts[0], 100, unit="record")
+        return data, [snh.Points(region, parts[0].xy[number == k]) for k in range(len(by))]
+    rows = [
+        pd.DataFrame(region.to_latlon(part.xy), ["lat", "lon"]).T.assign(kind=kind)
+        for part, kind in zip(parts, by.labels, strict=False)
+    ]
+    return snh.PrivateDataset.scan(pd.concat(rows), region, 100, unit="record"), parts
+
+
 def pooled(folder: Path, numbers: Sequence[int] = ()) -> None:
     """Print errors with a map of all strata divided by those without, means over strata."""
     heads: list[str] = []
+    alike = []
     for names, by, prices in POOLED:
         if numbers and len(by) not in numbers:
             continue
-        region = region_of(names[0])
-        parts = [read(name, folder, region) for name in names]
-        if by.times:
-            data, number = snh.PrivateDataset(parts[0], 100, unit="record"), by.of_points(parts[0])
-            parts = [snh.Points(region, parts[0].xy[number == k]) for k in range(len(by))]
-        else:
-            kinds = zip(parts, by.labels, strict=False)
-            rows = [
-                pd.DataFrame(region.to_latlon(p.xy), ["lat", "lon"]).T.assign(kind=k)
-                for p, k in kinds
-            ]
-            data = snh.PrivateDataset.scan(pd.concat(rows), region, 100, unit="record")
+        data, parts = divided(names, by, folder)
         for epsilon in prices:
             alone, both = (
                 errors_of(parts, data.release(snh.DenoisedGrid(pool=pool), epsilon=epsilon, by=by))
@@ -140,9 +148,30 @@ def pooled(folder: Path, numbers: Sequence[int] = ()) -> None:
             if not heads:
                 heads = ["records", "n", "strata", "epsilon", *alone]
                 print("| " + " | ".join(heads) + " |\n" + "|---" * len(heads) + "|", flush=True)
-            ratios = (f"{both[name].mean() / alone[name].mean():.2f}" for name in alone)
+            ratios = [both[name].mean() / alone[name].mean() for name in alone]
+            alike += [ratios] if by.alike else []
             n = sum(map(len, parts))
-            row = ("; ".join(names), f"{n:,}", len(by), epsilon, *ratios)
+            row = ("; ".join(names), f"{n:,}", len(by), epsilon, *(f"{r:.2f}" for r in ratios))
+            print("| " + " | ".join(map(str, row)) + " |", flush=True)
+    told = (f"{r:.2f}" for r in np.median(alike, axis=0))
+    print("| " + " | ".join(("median of hours and weekdays", "", "", "", *told)) + " |")
+
+
+def expected(folder: Path, methods: Sequence[str] = COVERED) -> None:
+    """Print measured errors divided by those of ``expected_error``, means over strata."""
+    measures = {"near": "rel_error", "anywhere": "abs_error_anywhere"}
+    bands = [f"{where}, {band_name(size)}" for where, size in product(measures, SIZE_BANDS_M)]
+    heads = ("records", "strata", "method", *bands)
+    print("| " + " | ".join(heads) + " |\n" + "|---" * len(heads) + "|", flush=True)
+    for name, by in product((BOSTON, CABS, UBER), (snh.By.hour(), snh.By.weekday())):
+        data, parts = divided([name], by, folder)
+        public = snh.Points(parts[0].region, np.concatenate([part.xy for part in parts]))
+        given = {"n": len(public), "epsilon": 0.2, "sizes_m": None, "public": public, "by": by}
+        for key in methods:
+            found = errors_of(parts, data.release(key, epsilon=0.2, by=by))
+            told = np.ravel([snh.expected_error(key, **given)[one] for one in measures.values()])
+            ratios = (found[band].mean() / one for band, one in zip(bands, told, strict=True))
+            row = (name, len(by), key, *(f"{ratio:.2f}" for ratio in ratios))
             print("| " + " | ".join(map(str, row)) + " |", flush=True)
 
 
@@ -185,15 +214,15 @@ def main() -> None:
     """Read the options, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--methods", nargs="+", default=list(COVERED), help="of coverage")
+    parser.add_argument("--methods", nargs="+", default=list(COVERED))
     parser.add_argument("--strata", nargs="+", type=int, default=[], help="their number in pooled")
-    tables = {"errors": errors, "pooled": pooled, "coverage": coverage}
+    tables = {"errors": errors, "pooled": pooled, "expected": expected, "coverage": coverage}
     parser.add_argument("--tables", nargs="+", choices=tables, default=list(tables))
     given = parser.parse_args()
     warnings.simplefilter("ignore", snh.errors.OutsideWarning)
-    options = {"coverage": [given.methods], "pooled": [given.strata]}
+    options = {"errors": [], "pooled": [given.strata]}
     for table in given.tables:
-        tables[table](given.data, *options.get(table, []))
+        tables[table](given.data, *options.get(table, [given.methods]))
 
 
 if __name__ == "__main__":

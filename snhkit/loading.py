@@ -110,4 +110,7 @@ def _kind(name: str) -> type[Model]:
                 "named SNH. Release the records again with DenoisedGrid (--method denoised)."
             )
         case _:
-            raise InputError(f"the kind of model {name!r} is unknown to this version of snhkit.")
+            raise InputError(
+                f"the kind of model {name!r} is unknown to this version of snhkit. Install a "
+                "newer one."
+            )

@@ -14,6 +14,7 @@ import sys
 import types
 
 import portalocker  # with the modules of the standard library that it imports
+import psutil  # noqa: F401  # which needs resource on Linux, and not on Windows
 
 MODULES = ("fcntl", "grp", "posix_ipc", "pty", "pwd", "readline", "resource", "syslog", "termios")
 FUNCTIONS = (

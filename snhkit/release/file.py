@@ -89,7 +89,7 @@ def check_format(description: Any) -> None:
     if isinstance(description, dict) and description.get("format", FORMAT) != FORMAT:
         raise InputError(
             f"format {str(description['format'])[:20]} is not supported; this version reads "
-            f"format {FORMAT}."
+            f"format {FORMAT}. Install a newer one."
         )
 
 

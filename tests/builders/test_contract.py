@@ -145,8 +145,8 @@ def replace_everywhere(monkeypatch: pytest.MonkeyPatch, name: str, new: Callable
     """Replace a noise function by ``new`` in each module that imported it."""
     found = [
         module
-        for module in list(sys.modules.values())
-        if module.__name__.startswith("snhkit.") and callable(vars(module).get(name))
+        for path, module in list(sys.modules.items())
+        if path.startswith("snhkit.") and callable(vars(module).get(name))
     ]
     assert len({vars(module)[name] for module in found}) == 1
     for module in found:
