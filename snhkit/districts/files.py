@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     import geopandas as gpd
     from pyproj import CRS
 
-__all__ = ["MAX_DISTRICTS", "frame_of_file"]
-
+__all__ = ["MAX_DISTRICTS", "MOST_COLUMNS", "frame_of_file"]
 
 MAX_DISTRICTS = 65_536
 """The largest number of districts that can be read from a file, or counted one by one."""
+
+MOST_COLUMNS = 256
+"""The largest number of columns or properties of a file of boxes or polygons."""
+
 _MAX_BYTES = 2**30
-_MOST_COLUMNS = 256
 _NULL = re.compile(r'"geometry"\s*:\s*null')
 _EMPTY = '"geometry":{"type":"Polygon","coordinates":[]}'
 
@@ -87,9 +89,9 @@ def _from_geojson(text: str) -> "gpd.GeoDataFrame":
     if not all(isinstance(of, dict) for of in properties):
         raise InputError("the properties of a feature must be a JSON object.")
     # A table has a place for every property of every feature, however few a small file states.
-    if (names := len(set().union(*properties))) > _MOST_COLUMNS:
+    if (names := len(set().union(*properties))) > MOST_COLUMNS:
         raise InputError(
-            f"the features have {names:,} different properties; at most {_MOST_COLUMNS:,} are "
+            f"the features have {names:,} different properties; at most {MOST_COLUMNS:,} are "
             "read. Leave out those that are not needed, as frame[[LABEL, 'geometry']] does."
         )
     ids = [feature.get("id") for feature in features]
