@@ -126,9 +126,9 @@ def estimates_text(frame: "pd.DataFrame | gpd.GeoDataFrame", suffix: str) -> str
 
 def _from_csv(path: Path) -> pd.DataFrame:
     rows = _table(path)
-    given = [str(c).strip().lower() for c in rows.columns]
-    if twice := [side for side in _NAMES if given.count(side) > 1]:
-        raise InputError(f"two columns are named {twice[0]}; remove or rename one of them.")
+    given = [s if (s := c.strip().lower()) in _NAMES else c for c in rows.columns]
+    if twice := [c for k, c in enumerate(given) if c in given[:k]]:
+        raise InputError(f"two columns are named {twice[0][:60]!r}; rename or remove one of them.")
     names = dict(zip(given, rows.columns, strict=True))
     missing = [side for side in _NAMES if side not in names]
     if missing:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import shapely
 
 from snhkit.errors import InputError
-from snhkit.untrusted import only_layer, parsing, refuse_nested, unpacked_bytes
+from snhkit.untrusted import (
+    only_layer,
+    parsing,
+    refuse_nested,
+    refuse_paths,
+    unpacked_bytes,
+)
 
 if TYPE_CHECKING:
     import geopandas as gpd
@@ -55,6 +61,7 @@ def frame_of_file(path: Path) -> "gpd.GeoDataFrame":
     address, info = only_layer(path, "GPKG")
     _refuse_many(info["features"])
     with parsing(path.name, "GPKG"):
+        refuse_paths(info["crs"])
         return pyogrio.read_dataframe(address)
 
 
@@ -64,6 +71,8 @@ def _refuse_hostile(path: Path) -> None:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
+        about = json.loads((file.schema_arrow.metadata or {}).get(b"geo", b"{}"))
+        refuse_paths([column.get("crs") for column in about.get("columns", {}).values()])
         leaves = [file.schema.column(i).path for i in range(len(file.schema))]
     rows = size = 0
     with pq.ParquetFile(path, read_dictionary=leaves) as file:
@@ -118,6 +127,7 @@ def _crs(document: dict[str, Any]) -> "CRS":
     text = json.dumps(named) if named else "CRS84"
     if "CRS84" in text:
         return CRS("EPSG:4326")
+    refuse_paths(named)
     try:
         return CRS.from_user_input((named.get("properties") or named)["name"])
     except (CRSError, AttributeError, LookupError, TypeError):

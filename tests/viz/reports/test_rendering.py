@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from snhkit.viz.reports.counts import packed, unpacked
+from snhkit.viz.reports.rendering import packed, unpacked
 
 bits = st.integers(1, 62)
 whole = bits.flatmap(lambda k: st.integers(-(2**k), 2**k))
