@@ -103,9 +103,10 @@ def _interrupt_main() -> None:
 
 def _show_warning(message: Warning | str, category: type[Warning], *where: Any) -> None:
     """Print a warning about a ledger as one line, and other warnings as Python does."""
-    ours = issubclass(category, LedgerWarning)
-    told = f"snhkit: {message}\n" if ours else warnings.formatwarning(message, category, *where[:2])
-    click.echo("\n".join(map(printable, told.split("\n"))), nl=False, err=True)
+    if issubclass(category, LedgerWarning):
+        click.echo(f"snhkit: {message}", err=True)
+    else:
+        click.echo(warnings.formatwarning(message, category, *where[:2]), nl=False, err=True)
 
 
 def _fail(message: str) -> NoReturn:
