@@ -1,5 +1,7 @@
 """Guards for files that may be hostile: no exception, file or row of theirs passes unnoticed."""
 
+import json
+import re
 import sqlite3
 import struct
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +19,7 @@ _MAX_GEOJSON = 2**30  # bytes
 _MAX_FEATURES = 100_000_000
 _MAX_NESTED = 32  # as in GDAL
 _IN_MEMORY = ("a frame", "numbers", "user ids", "times", "points")
+_PATH = re.compile(r"""[="'`,:;\s](?:\.{0,2}/)+[^\s/]""")
 _GPKG_IDS = (b"GPKG", b"GP10", b"GP11")
 
 
@@ -148,6 +151,15 @@ def refuse_nested(shapes: Iterable[bytes | str | None]) -> None:
                 raise _nested()
         elif shape is not None:
             _walk(shape if isinstance(shape, bytes) else _from_hex(shape))
+
+
+def refuse_paths(crs: object) -> None:
+    """Raise InputError if a file's reference system names a file, which PROJ would open and read.
+
+    A pipe such as standard input would never end.
+    """
+    if _PATH.search(re.sub(r"https?://", "", json.dumps(crs))):
+        raise InputError("its CRS names a file; write it with another CRS, such as EPSG:4326.")
 
 
 def _from_hex(text: str) -> bytes:

@@ -11,6 +11,7 @@ import shapely
 
 from snhkit.checks import is_number
 from snhkit.districts.districts import read_districts
+from snhkit.districts.files import MOST_COLUMNS
 from snhkit.errors import InputError
 from snhkit.geometry.queries import are_boxes
 from snhkit.untrusted import parsing, refuse_swallowed_rows
@@ -108,7 +109,10 @@ def estimates_text(frame: "pd.DataFrame | gpd.GeoDataFrame", suffix: str) -> str
 
 def _from_csv(path: Path) -> pd.DataFrame:
     rows = _table(path)
-    names = {str(c).strip().lower(): c for c in rows.columns}
+    given = [s if (s := c.strip().lower()) in _NAMES else c for c in rows.columns]
+    if twice := [c for k, c in enumerate(given) if c in given[:k]]:
+        raise InputError(f"two columns are named {twice[0][:60]!r}; rename or remove one of them.")
+    names = dict(zip(given, rows.columns, strict=True))
     missing = [side for side in _NAMES if side not in names]
     if missing:
         raise InputError(
@@ -136,7 +140,8 @@ def _table(path: Path) -> pd.DataFrame:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
         delimiter = max(",;\t|", key=lines[0].count)
         header = next(csv.reader(lines[:1], delimiter=delimiter), [])
-        width = len(header)
+        if (width := len(header)) > MOST_COLUMNS:
+            raise InputError(f"it has {width:,} columns; at most {MOST_COLUMNS:,} are read.")
 
         def is_row(fields: list[str]) -> bool:
             return len(fields) == width and sum(map(is_number, fields)) >= _SIDES

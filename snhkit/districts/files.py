@@ -11,15 +11,25 @@ from pyproj import CRS
 from pyproj.exceptions import CRSError
 
 from snhkit.errors import InputError
-from snhkit.untrusted import only_layer, parsing, refuse_nested, unpacked_bytes
+from snhkit.untrusted import (
+    only_layer,
+    parsing,
+    refuse_nested,
+    refuse_paths,
+    unpacked_bytes,
+)
 
 if TYPE_CHECKING:
     import geopandas as gpd
+    from pyproj import CRS
 
 MAX_DISTRICTS = 65_536
 """The largest number of districts that can be read from a file, or counted one by one."""
+
+MOST_COLUMNS = 256
+"""The largest number of columns or properties of a file of boxes or polygons."""
+
 _MAX_BYTES = 2**30
-_MOST_COLUMNS = 256
 _NULL = re.compile(r'"geometry"\s*:\s*null')
 _EMPTY = '"geometry":{"type":"Polygon","coordinates":[]}'
 
@@ -52,6 +62,7 @@ def frame_of_file(path: Path) -> "gpd.GeoDataFrame":
     address, info = only_layer(path, "GPKG")
     _refuse_many(info["features"])
     with parsing(path.name, "GPKG"):
+        refuse_paths(info["crs"])
         return pyogrio.read_dataframe(address)
 
 
@@ -61,6 +72,8 @@ def _refuse_hostile(path: Path) -> None:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
+        about = json.loads((file.schema_arrow.metadata or {}).get(b"geo", b"{}"))
+        refuse_paths([column.get("crs") for column in about.get("columns", {}).values()])
         leaves = [file.schema.column(i).path for i in range(len(file.schema))]
     rows = size = 0
     with pq.ParquetFile(path, read_dictionary=leaves) as file:
@@ -85,9 +98,9 @@ def _from_geojson(text: str) -> "gpd.GeoDataFrame":
     if not all(isinstance(of, dict) for of in properties):
         raise InputError("the properties of a feature must be a JSON object.")
     # A table has a place for every property of every feature, however few a small file states.
-    if (names := len(set().union(*properties))) > _MOST_COLUMNS:
+    if (names := len(set().union(*properties))) > MOST_COLUMNS:
         raise InputError(
-            f"the features have {names:,} different properties; at most {_MOST_COLUMNS:,} are "
+            f"the features have {names:,} different properties; at most {MOST_COLUMNS:,} are "
             "read. Leave out those that are not needed, as frame[[LABEL, 'geometry']] does."
         )
     ids = [feature.get("id") for feature in features]
@@ -111,6 +124,7 @@ def _crs(document: dict[str, Any]) -> CRS:
     text = json.dumps(named) if named else "CRS84"
     if "CRS84" in text:
         return CRS("EPSG:4326")
+    refuse_paths(named)
     try:
         return CRS.from_user_input((named.get("properties") or named)["name"])
     except (CRSError, AttributeError, LookupError, TypeError):

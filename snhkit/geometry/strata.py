@@ -117,7 +117,10 @@ class By:
         """
         if isinstance(values, str):
             raise InputError(f"By.column: values must be a list of texts, not {values!r}.")
-        return cls("column", (*map(str, values), *([OTHER] if other else [])), from_column=name)
+        labels = (*map(str, values),)
+        if OTHER in labels:
+            raise InputError(f"By.column: {OTHER!r} stands for all other values; leave it out.")
+        return cls("column", (*labels, *([OTHER] if other else [])), from_column=name)
 
     @classmethod
     def parse(cls, text: str) -> "By":

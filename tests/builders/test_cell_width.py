@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from snhkit.builders import HDMM, PGM, HierarchicalGrid, Identity, Privelet
 from snhkit.builders.cell_width import bought_evenness, chosen_grid, default_cell_width, narrowing
 from snhkit.dataset import PrivateDataset
+from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
 from snhkit.neural import SNH, DenoisedGrid, Prior
+from snhkit.neural.denoiser.levels import coarse_share
 from snhkit.privacy import Measurements, PointSource, PrivacyUnit, SystemEntropy, Terms
 from snhkit.select import ParamSelect, paramselect
 
@@ -50,6 +52,26 @@ def test_the_width_is_paramselects(public):
     width = ParamSelect.pretrained("snh").cell_width(5_000, 0.2, public)
     assert n == 5_000
     assert grid.m == np.ceil(3_000 / width)
+
+
+def test_the_width_is_that_for_what_cells_get_of_epsilon(monkeypatch):
+    """What the counts of blocks get is left out."""
+    asked = []
+
+    def asking(self, n, epsilon, public):
+        asked.append(epsilon)
+        raise StopIteration
+
+    monkeypatch.setattr(ParamSelect, "cell_width", asking)
+    blocks = coarse_share(5_000, 2.0, DEFAULT_SIZES_M)
+    assert 0 < blocks < 1
+    wanted = {Identity("auto"): 2, DenoisedGrid("auto", coarse=0.25): 1.5,
+              DenoisedGrid("auto"): 2 * (1 - blocks), SNH("auto"): 2,
+              SNH("auto", prior=Prior(turns=1)): 2 * (1 - blocks)}  # fmt: skip
+    for builder, share in wanted.items():
+        with pytest.raises(StopIteration):
+            builder.build(measured(points(1), 2, n=5_000))
+        assert asked.pop() == pytest.approx(share)
 
 
 @pytest.mark.parametrize(

@@ -140,3 +140,19 @@ def test_json_is_for_pipes_and_answers_say_the_noise(run, released, tmp_path):
 def test_the_help_names_the_level_of_the_intervals():
     text = " ".join((app.commands["answer"].help or "").split())
     assert f"about {100 * DEFAULT_LEVEL:g} % of cases" in text
+
+
+@pytest.mark.usefixtures("released")
+def test_no_file_that_is_read_is_written(run, tmp_path):
+    (tmp_path / "b.csv").write_text("south,west,north,east\n43.03,-87.92,43.04,-87.91\n")
+    before = {name: (tmp_path / name).read_bytes() for name in ("t.snh", "b.csv")}
+    given = ["answer", "t.snh", "--boxes", "b.csv"]
+    for more in (
+        ["--out", "t.snh"], ["--out", "b.csv"], ["--raster", "t.snh"], ["--raster", "./b.csv"],
+        ["--out", "c.csv", "--raster", "c.csv"],
+    ):  # fmt: skip
+        code, out, err = run(*given, *more)
+        assert (code, out) == (2, "")
+        assert "are the same file" in err
+    assert {name: (tmp_path / name).read_bytes() for name in before} == before
+    assert not (tmp_path / "c.csv").exists()

@@ -1,5 +1,9 @@
 """`snhkit ledger`, and how `snhkit release` spends from a ledger."""
 
+import os
+
+import pytest
+
 
 class TestLedger:
     WORDS = ("--method", "ug", "--epsilon", "0.4", "--n-public")
@@ -40,3 +44,16 @@ class TestLedger:
             "trips.ledger.lock",
         ]
         assert not (tmp_path / "t.csv.ledger").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
+@pytest.mark.filterwarnings("default::snhkit.errors.LedgerWarning")
+def test_a_warning_sends_no_commands_to_the_terminal(run, trips, tmp_path):
+    words = ["release", *trips, *TestLedger.WORDS, "--budget", "1", "--out", "a.snh"]
+    path = tmp_path / "a\x1b[2Jb.ledger"
+    assert run(*words, "--ledger", path)[0] == 0
+    path.write_bytes(path.read_bytes()[:-9])
+    code, _, err = run("ledger", path)
+    assert code == 0
+    assert "a\ufffd[2Jb.ledger: the last line of the ledger is incomplete" in err
+    assert err.replace("\n", "").isprintable()

@@ -1,6 +1,7 @@
 """Cards, and a release's entry in its ledger."""
 
 import json
+from fractions import Fraction
 
 import pytest
 
@@ -54,6 +55,7 @@ def test_an_entry_that_says_something_else_is_refused(run, tmp_path, monkeypatch
     for change, told in (
         ({"epsilon": ledger.entries[0].epsilon / 2}, "epsilon is 1/2, but 1/4 in entry 1"),
         ({"who": "UniformGrid"}, "method is Identity, but UniformGrid in entry 1 of the ledger"),
+        ({"delta": Fraction(1, 10)}, "delta is 0, but 1/10 in entry 1"),
         ({"replayable": True}, "replayable is False"),
     ):
         changed = privacy.read_ledger(tmp_path / "t.csv.ledger")

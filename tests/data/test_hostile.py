@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyproj
 import pytest
 import shapely
 
@@ -22,7 +23,7 @@ from snhkit.districts import files as district_files
 from snhkit.districts.districts import Districts
 from snhkit.errors import InputError
 from snhkit.geometry import Region
-from snhkit.untrusted import unpacked_bytes
+from snhkit.untrusted import refuse_paths, unpacked_bytes
 
 CITY = Region.around(lat=48.86, lon=2.35, side_m=10_000)
 ROW = b"48.86,2.35\n"
@@ -193,10 +194,10 @@ def test_parquet_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
     refused(tmp_path / "a.parquet", "at most 1,000 are read")
 
 
-def geoparquet(path, shape, rows=1, name=b""):
+def geoparquet(path, shape, rows=1, name=b"", **about):
     """Write a GeoParquet file whose rows refer to one shape and one name."""
     kinds = pa.dictionary(pa.int32(), pa.binary()), pa.dictionary(pa.int32(), pa.string())
-    told = {"primary_column": "geometry", "columns": {"geometry": {"encoding": "WKB"}}}
+    told = {"primary_column": "geometry", "columns": {"geometry": {"encoding": "WKB"} | about}}
     schema = pa.schema([("geometry", kinds[0]), ("user", kinds[1])], {b"geo": json.dumps(told)})
     at = pa.array(np.zeros(rows, np.int32))
     columns = [
@@ -292,3 +293,50 @@ def test_a_geopackage_with_queries_is_not_opened(tmp_path, monkeypatch, query, n
     refused(path, f"{name} is a view or has computed columns|malformed")
     with pytest.raises(InputError, match=r"is a view|malformed"):
         Districts.of(path)
+
+
+NAMING_FILES = [
+    "+init=/dev/stdin:1", "+init=../a:1", "+init=./a:1", "+proj=longlat +nadgrids=/dev/stdin",
+    "+proj=longlat +nadgrids=@null,/dev/stdin", {"init": "/dev/stdin:1"}, "+init=//dev/stdin:1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("crs", [{"id": []}, {"id": 7}, [1], 4.5, "x"], ids=str)
+def test_a_reference_system_that_is_none_is_refused(tmp_path, crs):
+    geoparquet(tmp_path / "a.parquet", CORNER, crs=crs)
+    refused(tmp_path / "a.parquet", "CRS")
+
+
+@pytest.mark.parametrize("crs", NAMING_FILES, ids=str)
+def test_a_reference_system_opens_no_file(tmp_path, crs):
+    """PROJ would wait for the end of a pipe."""
+    shape = {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 0]]]}
+    feature = {"type": "Feature", "properties": {}, "geometry": shape}
+    named = {"type": "name", "properties": {"name": crs}}
+    document = {"type": "FeatureCollection", "features": [feature], "crs": named}
+    (tmp_path / "a.geojson").write_text(json.dumps(document))
+    geoparquet(tmp_path / "a.parquet", CORNER, crs=crs)
+    refused(tmp_path / "a.parquet", r"a\.parquet: its CRS names a file")
+    for name in ("a.geojson", "a.parquet"):
+        with pytest.raises(InputError, match=rf"{name}: its CRS names a file"):
+            Districts.of(tmp_path / name)
+
+
+def test_the_reference_system_of_a_geopackage_opens_no_file(tmp_path):
+    crs = "+proj=longlat +ellps=clrk66 +nadgrids=/nowhere/a.gsb +no_defs"
+    for name, shape in (("a.gpkg", shapely.box(0, 0, 1, 1)), ("b.gpkg", shapely.Point(0, 0))):
+        gpd.GeoDataFrame({"a": [1]}, geometry=[shape], crs=crs).to_file(tmp_path / name)
+    with pytest.raises(InputError, match=r"a\.gpkg: its CRS names a file"):
+        Districts.of(tmp_path / "a.gpkg")
+    refused(tmp_path / "b.gpkg", r"b\.gpkg: its CRS names a file")
+
+
+def test_usual_reference_systems_name_no_files():
+    for code in (2056, 2154, 3857, 4326, 4258, 4978, 6318, 26971, 27700, 31370, 32633, 2272):
+        crs = pyproj.CRS(code)
+        for text in (crs.to_wkt(), crs.to_wkt("WKT1_GDAL"), crs.to_json_dict(), f"EPSG:{code}"):
+            refuse_paths(text)
+    refuse_paths("http://www.opengis.net/def/crs/EPSG/0/2056")
+    refuse_paths("urn:ogc:def:crs:EPSG::2056")
+    refuse_paths("+proj=longlat +nadgrids=@null")
+    refuse_paths(None)

@@ -135,6 +135,10 @@ def test_a_table_of_sides_becomes_shapes(written):
 
 REFUSED = {
     "columns": ("b.csv", "south:west:north:east\n1:2:3:4\n", "no column south, west, north, east"),
+    "a side twice": ("b.csv", "south," + HEAD + "1," + ROW, "two columns are named 'south'; re"),
+    "a side in two spellings": ("b.csv", " South," + HEAD + "1," + ROW, "two columns are named"),
+    "a name twice": ("b.csv", "a,a," + HEAD + "1,2," + ROW, "two columns are named 'a'"),
+    "columns without end": ("b.csv", "," * 100_000, "it has 100,001 columns; at most 256 are"),
     "no header": ("b.csv", ROW, "no column south"),
     "comma": ("b.csv", HEAD + ROW + '"37,76",-122.44,37.77,-122.43\n', "box 1: south = '37,76'"),
     "infinite": ("b.csv", HEAD + "37.76,-122.44,inf,-122.43\n", "box 0: north = 'inf'"),

@@ -39,11 +39,13 @@ def test_a_row_for_each_build_and_band(places):
     assert "must not be published" in table.attrs["warning"]
 
 
-def test_the_errors_are_those_of_a_release_with_the_cells_seed(places, whole):
-    table = whole
+@pytest.mark.parametrize("n", [None, 800])
+def test_the_errors_are_those_of_a_release_with_the_cells_seed(places, whole, n):
+    table = whole if n is None else swept(places, n=(n,))
     row = table[(table.method == "identity") & (table.epsilon == 1) & (table.seed == 1)].iloc[1]
     records = places["Fargo"].records
-    cell = Cell("Fargo", None, "identity", "1", None, None, None, 1)
+    records = records if n is None else thinned(records, n, seed=1)
+    cell = Cell("Fargo", n, "identity", "1", None, None, None, 1)
     data = snh.PrivateDataset(records, 1, unit="record", n_public=True)
     # Identity does not prepare for sizes: one release answers both bands.
     release = data.release(snh.Identity(), epsilon=1, seed=cell.noise_seed(BANDS[0]))
@@ -143,6 +145,16 @@ def test_other_records_are_measured_anew(places, tmp_path):
     swept(places, file=file)
     other = {"Fargo": Place(thinned(places["Fargo"].records, 1_200))}
     pd.testing.assert_frame_equal(swept(other, file=file), swept(other), check_exact=True)
+
+
+def test_places_that_differ_in_anything_have_other_digests(places):
+    records, public = places["Fargo"].records, places["Tulsa"].records
+    moved = snh.Points(public.region, records.xy)
+    few = thinned(records, 100)
+    made = [Place(records), Place(moved), Place(few), Place(records, few), Place(few, records),
+            Place(records, thinned(records, 100, seed=1))]  # fmt: skip
+    assert len({place.digest for place in made}) == len(made)
+    assert Place(records, few).digest == Place(records, thinned(records, 100)).digest
 
 
 def test_thinned_keeps_users_and_nests():

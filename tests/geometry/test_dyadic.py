@@ -37,6 +37,19 @@ def test_all_squares_of_a_depth_are_a_partition():
     assert (cells.count(points).counts == np.bincount(square_of(points, 3), minlength=64)).all()
 
 
+@given(st.floats(10, 200_000), st.integers(1, 24), st.integers(0, 2**32))
+def test_places_at_edges_lie_in_the_square_that_the_edges_bound(side_m, depth, seed):
+    """On an edge, and next to it on both sides, where a quotient may be rounded across it."""
+    city = Region.around(lat=0, lon=0, side_m=side_m)
+    line = np.random.default_rng(seed).integers(0, 2**depth, (20, 2))
+    edge = line * (side_m / 2**depth)
+    below, above = np.nextafter(edge, -np.inf), np.nextafter(edge, np.inf)
+    for xy, square in ((edge, line), (above, line), (below, line - 1)):
+        inside = (square >= 0).all(axis=1)
+        number = square_of(Points(city, xy[inside]), depth)
+        assert np.stack(squares_at(number), axis=1).tolist() == square[inside].tolist()
+
+
 @pytest.mark.parametrize("order", [0, 1, 2, 5, 10])
 def test_every_cell_once_in_steps_of_one(order):
     column, row = hilbert_curve(order)

@@ -25,7 +25,8 @@ def test_the_polynomial_errs_by_less_than_it_says(region, seed):
     rng = np.random.default_rng(seed)
     lat, lon = (rng.uniform(a, b, 2_000) for a, b in zip(near.low, near.high, strict=True))
     x, y = near.axes(lat, lon)
-    assert np.abs(region.to_xy(lat, lon) - np.stack([x, y], axis=1)).max() < near.error_m
+    found = np.abs(region.to_xy(lat, lon) - np.stack([x, y], axis=1)).max()
+    assert 8 * found < near.error_m  # the bound has a margin of 16, and 1e-6 m for rounding
 
 
 def test_no_place_outside_the_box_is_in_the_region():

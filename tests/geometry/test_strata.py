@@ -49,6 +49,8 @@ def test_strata_survive_a_file(by):
         (lambda: By.hour(0), "step"),
         (lambda: By.column("kind", "bike"), "must be a list of texts"),
         (lambda: By.column("kind", ["a", "a"]), "given twice"),
+        (lambda: By.column("kind", ["a", "other"]), "'other' stands for all other values"),
+        (lambda: By.column("kind", ["a", "other"], other=False), "'other' stands for all"),
         (lambda: By.column("kind", ["a\x1b[2J"]), "printable"),
         (lambda: By.column("kind", map(str, range(300))), "2 to 200"),
         (lambda: By.column("", ["a", "b"]), "name of the column"),

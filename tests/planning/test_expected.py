@@ -279,6 +279,9 @@ def test_a_stratum_has_its_share_of_the_records_and_the_split_has_a_price():
     assert sorted(found.split.values(), reverse=True) == list(found.split.values())
     name, error = next(each for each in found.split.items() if each[1] <= 0.5)
     assert f"mostly noise: {name} would be better, with {error:.3g}" in found.reason
+    poor = snh.recommend(700, by=by, **asked)
+    assert min(poor.split.values()) > 0.5
+    assert f"mostly noise: one map would be better, with {poor.split['one map']:.3g}" in poor.reason
     rich = snh.recommend(24_000_000, by=by, **asked).reason
     assert "With strata by hour" in rich
     assert "mostly noise" not in rich

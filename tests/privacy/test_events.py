@@ -223,6 +223,19 @@ class TestATornLine:
             ("incomplete line", "failed", Fraction(2, 5)), ("UG", "settled", Fraction(1, 10)),
         ]  # fmt: skip
 
+    def test_one_that_tears_while_the_ledger_is_open_is_seen(self, path, events):
+        ours = ledger(path)
+        assert ours.spent == Fraction(3, 5)
+        whole = path.read_bytes()
+        other = ledger(path)
+        other.charge("0.3", "SNH")  # another process, which a power failure ends
+        path.write_bytes(path.read_bytes()[:-2])
+        assert ours.spent == Fraction(9, 10)
+        with pytest.warns(LedgerWarning, match="was moved to"):
+            ours.charge("0.05", "UG")
+        assert read_ledger(path).spent == ours.spent == Fraction(19, 20)
+        assert path.read_bytes().startswith(whole)
+
     def test_two_processes_agree_on_it(self, path, events):
         path.write_bytes(path.read_bytes()[:-150])
         with pytest.warns(LedgerWarning):

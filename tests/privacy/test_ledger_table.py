@@ -2,7 +2,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from snhkit.privacy import Ledger, Spend, exact
+from snhkit.privacy import Budget, Ledger, PrivacyUnit, Spend, exact
 
 
 @pytest.fixture
@@ -85,3 +85,20 @@ def test_as_a_frame(ledger):
     assert frame.reason.tolist() == ["", "", "MemoryError"]
     assert str(frame.when.dt.tz) == "UTC"
     assert list(Ledger(1).to_frame().columns) == list(frame.columns)
+
+
+@pytest.mark.parametrize(
+    ("n_public", "budget", "told"),
+    [
+        (False, 1, "Each entry hides all records of one person"),
+        (True, 1, "n is public: each entry hides all (at most 2) records of one person replaced by "
+         "as many others, at twice its epsilon"),
+        (False, Budget(1, delta=1e-6), "Each entry hides all records of one person"),
+        (True, Budget(1, delta=1e-6), "n is public: each entry hides all (at most 2) records of "
+         "one person replaced by as many others, at the epsilon on its release card"),
+    ],
+)  # fmt: skip
+def test_it_says_what_an_entry_hides_and_at_which_epsilon(n_public, budget, told):
+    ledger = Ledger(budget, PrivacyUnit("user", 2, n_public=n_public))
+    assert repr(ledger).splitlines()[1] == told
+    assert told in Tags(ledger._repr_html_()).text

@@ -11,9 +11,11 @@ from scipy.stats import chisquare, dlaplace, norm
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
 from snhkit.privacy import PrivacyUnit, ReplayableEntropy, SystemEntropy
+from snhkit.privacy.budget import written
 from snhkit.privacy.unit import kept_records
 from snhkit.privacy.zcdp import epsilon_of
 
+GAUSSIAN = Fraction(1), Fraction(1, 10**6), Fraction(1, 50)  # epsilon, delta and rho
 CITY = Region.around(lat=0, lon=0, side_m=1_000_000 / 10)
 
 
@@ -111,6 +113,16 @@ class TestNeighbours:
         assert told == (
             "epsilon = 2 (2 x 1), delta = 0.125 x (1 + e^1), hides all (at most 3) records of one "
             "household in one week replaced by as many others; n is public"
+        )
+        told = PrivacyUnit("record", n_public=True).promise(*GAUSSIAN)
+        epsilon = epsilon_of(Fraction(1, 25), Fraction(1, 10**6))
+        assert told == (
+            f"epsilon = {written(epsilon)}, delta = 0.000001 (zCDP with rho = 0.04), hides one "
+            "record replaced by another; n is public"
+        )
+        assert PrivacyUnit("record").promise(*GAUSSIAN) == (
+            "epsilon = 1, delta = 0.000001 (zCDP with rho = 0.02), hides one record added or "
+            "removed"
         )
 
     @pytest.mark.parametrize("epsilon", [Fraction(1, 5), Fraction(2)])

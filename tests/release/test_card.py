@@ -46,6 +46,17 @@ def test_the_card_for_people_is_a_table_with_the_same_facts(records):
     assert made.checksum in page
 
 
+@pytest.mark.parametrize("n_public", [False, True])
+def test_the_number_of_records_is_a_public_fact_only_if_it_was_declared_so(records, n_public):
+    data = snh.PrivateDataset(records, budget=1, unit="record", n_public=n_public)
+    made = data.release(snh.UniformGrid(), epsilon="0.5")
+    assert made.n is not None  # public, or bought with noise
+    known = [f"n, the number of records: {made.n:,}"] * n_public
+    assert json.loads(card_json(made))["public"][3:] == known
+    assert ("the number of records" in card_markdown(made)) == n_public
+    assert ("the number of records" in card_registry(made)) == n_public
+
+
 def test_a_warning_is_on_both_cards(records):
     made = release(records, replayable=True)
     assert "not to publish" in card_markdown(made)

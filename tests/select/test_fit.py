@@ -169,9 +169,12 @@ class TestResuming:
     def test_other_points_are_measured_anew(self, tmp_path, runs):
         path = tmp_path / "errors.jsonl"
         fit(path=path)
-        moved = Points(CITIES["a"].region, CITIES["a"].xy + 0.5)
-        fit(path=path, datasets={"a": moved})
-        assert len(runs) == 12 + 6
+        elsewhere = Region.around(lat=45, lon=8, side_m=2_000)
+        for k, moved in enumerate(
+            [Points(CITY, CITIES["a"].xy + 0.5), Points(elsewhere, CITIES["a"].xy)], start=1
+        ):
+            fit(path=path, datasets={"a": moved})
+            assert len(runs) == 12 + 6 * k
 
 
 class TestRefusals:

@@ -12,6 +12,8 @@ from snhkit.select import labels as limits
 
 HEADER = "dataset,n,epsilon,entropy,cell_m\n"
 GOOD = HEADER + "a,10,0.1,2.5,30.0\n"
+WRONG = [{"cell_m": np.inf}, {"cell_m": 0.0}, {"n": 0.5}, {"epsilon": 0.0}, {"epsilon": np.nan},
+         {"entropy": -0.1}, {"dataset": "a\n"}, {"dataset": 7}]  # fmt: skip
 
 
 def test_what_is_saved_comes_back(tmp_path):
@@ -60,6 +62,7 @@ def test_a_width_stays_a_float(tmp_path):
         (GOOD + "b,10,0.1,2.5,nan\n", "row 3: cell_m must be a finite number, not 'nan'"),
         (GOOD + "b,10,0.1,2.5,wide\n", "row 3: cell_m must be a finite number, not 'wide'"),
         (GOOD + "b,10,0.1,2.5,-3\n", "row 1 .* is invalid"),
+        (GOOD + "b,10,0.1,2.5,0\n", "row 1 .* is invalid"),
         (GOOD + "b\x1b[2J,10,0.1,2.5,3\n", "row 1 .* is invalid"),
         (GOOD.replace("cell_m", "cell m"), "and the parameter's name"),
         (GOOD + '"b,10,0.1,2.5,30\n', "not valid CSV"),
@@ -99,9 +102,9 @@ def test_too_large_a_file_is_refused(tmp_path, monkeypatch):
         pd.DataFrame({"n": [1]}),
         pd.read_csv(pd.io.common.StringIO(GOOD)).iloc[:0],
         pd.read_csv(pd.io.common.StringIO(GOOD)).astype({"n": str}),
-        pd.read_csv(pd.io.common.StringIO(GOOD)).assign(cell_m=np.inf),
+        *(pd.read_csv(pd.io.common.StringIO(GOOD)).assign(**one) for one in WRONG),
     ],
-    ids=["columns", "no rows", "text", "infinite"],
+    ids=["columns", "no rows", "text", *map(str, WRONG)],
 )
 def test_a_frame_that_is_no_such_table_is_refused(frame):
     with pytest.raises(InputError, match="labels"):

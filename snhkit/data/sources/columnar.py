@@ -102,7 +102,7 @@ def layer_parts(place: Place, rules: Rules) -> list[Part]:
             f"{place.name}: the points have no CRS, so the unit of their coordinates is unknown; "
             "write the file with a CRS."
         )
-    geometry = Geometry("geometry", "WKB", named_crs(info["crs"]))
+    geometry = Geometry("geometry", "WKB", named_crs(place.name, info["crs"]))
     layout = layout_of(place.name, [*map(str, info["fields"]), "geometry"], rules, geometry)
     if (user := layout.columns.get("user")) is not None:
         with (

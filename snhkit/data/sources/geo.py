@@ -14,7 +14,7 @@ from pyproj import CRS, Transformer
 from pyproj.exceptions import CRSError
 
 from snhkit.errors import InputError
-from snhkit.untrusted import refuse_nested, unpacked
+from snhkit.untrusted import parsing, refuse_nested, refuse_paths, unpacked
 
 if TYPE_CHECKING:
     Axes = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -130,14 +130,17 @@ def geometry_of(source: str, schema: pa.Schema) -> Geometry | None:
         raise InputError(
             f"{source}: the geometries must be points, but their encoding is {encoding[:20]!r}."
         )
-    return Geometry(column, encoding, named_crs(crs))
+    return Geometry(column, encoding, named_crs(source, crs))
 
 
-def named_crs(crs: Any) -> str:
-    """Return a reference system as text, empty for longitude and latitude on WGS 84."""
-    code = crs.get("id", {}).get("code") if isinstance(crs, dict) else str(crs).rpartition(":")[2]
-    if not crs or str(code) in ("CRS84", "4326"):
-        return ""
+def named_crs(source: str, crs: Any) -> str:
+    """Return the reference system of a file as text, empty for degrees on WGS 84."""
+    with parsing(source, "a CRS"):
+        last = str(crs).rpartition(":")[2]
+        code = crs.get("id", {}).get("code") if isinstance(crs, dict) else last
+        if not crs or str(code) in ("CRS84", "4326"):
+            return ""
+        refuse_paths(crs)
     return crs if isinstance(crs, str) else json.dumps(crs)
 
 

@@ -68,3 +68,13 @@ def test_counts_do_not_overflow(monkeypatch):
     assert a._large is not None
     assert a.result().dtype == np.int64
     assert a.result().tolist() == [0, 0, 0, 27]
+
+
+def test_merged_counts_do_not_overflow():
+    """Each of the counts fits into 32 bits, but their sum does not."""
+    grid = Grid(Region.around(0, 0, 100), 1)
+    for many in (2**30, 2**29, 2**30 + 2**20):
+        counter = GridCounter(grid)
+        for _ in range(9):
+            counter.merge(np.array([many], np.int32))
+        assert counter.result().tolist() == [9 * many]

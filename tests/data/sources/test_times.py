@@ -3,6 +3,8 @@ from datetime import UTC, date, datetime
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from snhkit.data.sources.times import NO_TIME, instant, times_of
 from snhkit.errors import InputError
@@ -84,3 +86,20 @@ def test_a_text_without_a_zone_is_local_whatever_the_others_are(tz, odd):
 def test_times_with_a_zone_of_their_own_keep_it(column):
     found = times_of("trips", column, "Europe/Paris")[0]
     assert found[0] == instant("since", "2026-07-01T10:00Z")
+
+
+@given(st.lists(st.integers(315_532_800 * 10**9, 4_102_444_799 * 10**9), min_size=1, max_size=5))
+def test_numbers_of_each_unit_keep_their_microseconds(nanoseconds):
+    """Rounded down from nanoseconds; those of one unit stay within the years 1980 to 2100."""
+    for unit, per in (("seconds", 1), ("milliseconds", 10**3), ("microseconds", 10**6),
+                      ("nanoseconds", 10**9)):  # fmt: skip
+        given = [n * per // 10**9 for n in nanoseconds]
+        found, told = times_of("trips", pa.array([*given, None]))
+        assert told == unit
+        assert found.tolist() == [g * 10**6 // per for g in given] + [NO_TIME]
+
+
+def test_floats_are_rounded_to_the_nearest_microsecond():
+    """Floats of seconds in 2026 are 2.4e-7 s apart, some of them below the microsecond."""
+    wanted = NOON + np.arange(1_000)
+    assert times_of("trips", pa.array(wanted / 1e6))[0].tolist() == wanted.tolist()
