@@ -4,6 +4,7 @@ import base64
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
