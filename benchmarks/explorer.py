@@ -73,7 +73,7 @@ def first_visit(browser: Browser, folder: Path) -> None:
             time.sleep(0.1)
         window = browser.new_page(viewport={"width": 1280, "height": 800})
         window.set_default_timeout(180_000)
-        window.goto(found[0])
+        window.goto(found[0], wait_until="commit")  # the page is sent while the kernel starts
         explorer = window.locator(".snhkit-explorer")
         window.frame_locator(".snhkit-story-page").locator("html[data-ready]").wait_for()
         print(f"{'seconds from the command to the picture':44} {time.perf_counter() - began:6.1f}")
@@ -119,14 +119,14 @@ def jupyter(folder: Path, port: int, token: str) -> subprocess.Popen:
 def boxes(window: Page, frame: Frame, explorer: Locator, count: int) -> list[int]:
     """Draw boxes, and return the milliseconds from the end of drawing each to its counts."""
     found = []
-    for k in range(count):
+    for _ in range(count):
         # The card of the box before could lie where this one is drawn.
         explorer.get_by_role("button", name="Clear").press("Enter")
         frame.wait_for_function("() => !window.card")
         frame.locator(".leaflet-draw-draw-rectangle").click()
         at = frame.locator(".leaflet-container").first.bounding_box()
         assert at is not None
-        x, y = at["x"] + 60 * (k + 4), at["y"] + 90
+        x, y = at["x"] + 240, at["y"] + 90
         window.mouse.move(x, y)
         window.mouse.down()
         window.mouse.move(x + 50, y + 60, steps=5)
@@ -167,6 +167,7 @@ def hours(window: Page, frame: Frame, explorer: Locator, count: int) -> list[int
     explorer.get_by_role("button", name="Build", exact=True).click()
     explorer.locator(".snhkit-built", has_text="spent 2, left 3").wait_for()
     menu = explorer.get_by_label("On the map", exact=True)
+    menu.locator("option", has_text="by hour").first.wait_for(state="attached")
     names = menu.locator("option").all_inner_texts()
     menu.select_option(next(name for name in names if "by hour" in name))
     slider = explorer.get_by_role("slider", name="hour")
