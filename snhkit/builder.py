@@ -33,13 +33,35 @@ class Builder(Protocol):
         """Raise InputError if the builder cannot make a release with this region and these terms.
 
         The dataset calls this method before any epsilon is charged to the ledger.
+
+        Parameters
+        ----------
+        region : Region
+            The public region of the records.
+        terms : Terms
+            The public terms of the release: the unit of privacy, epsilon and delta, the number n
+            of records if n is public, and public points.
+
+        Raises
+        ------
+        InputError
+            If the builder cannot make a release; the message says why.
         """
         ...
 
     def build(self, private: Measurements) -> Release:
-        """Build a release from noisy measurements, the only access to the private records.
+        """Build a release from noisy measurements of the private records.
 
-        ``snhkit.builders.base.publish`` makes the release from a model.
+        Parameters
+        ----------
+        private : Measurements
+            The only access to the records. Every measurement has noise and spends a part of
+            ``private.left``.
+
+        Returns
+        -------
+        Release
+            The release; ``snhkit.builders.base.publish`` makes it from a model.
         """
         ...
 

@@ -14,12 +14,37 @@ _BOX_M = 12_430.0
 class City:
     """A city of the SNH paper, with its region and numbers that the paper's authors published.
 
+    Parameters
+    ----------
+    key : str
+        The name of the city in code, like ``"kansas_city"``.
+    name : str
+        The name of the city, such as "Kansas City".
+    lat, lon : float
+        Centre in degrees (the paper's table of cities, Sec. 6.1).
+    density : {"low", "medium", "high"}
+        The paper's class of population density: below 1,000, from 1,000 to 4,000, or above 4,000
+        people per square mile.
+    published_as : str
+        The name of the city in the data that the paper's authors published.
+    entropy_512_nats : float
+        The published Shannon entropy, in nats, of a 512 by 512 histogram of the Gowalla check-ins
+        over their bounding box.
+    n_at_entropy : int
+        The number of check-ins from which ``entropy_512_nats`` was computed.
+    side_m : float
+        Side of the region in metres.
+
+    Examples
+    --------
+    >>> city("milwaukee").region
+    Region(lat=43.038, lon=-87.91, side_m=12430.0)
+
+    Notes
+    -----
     The paper states regions of 20 km by 20 km. The authors' data, however, lie in boxes of 12.43 km
     (Boston: 24.86 km). The paper's query sizes, 25 to 100 m, and the published entropies are
     correct only for these smaller boxes, so ``region`` is the smaller box.
-
-    >>> city("milwaukee").region
-    Region(lat=43.038, lon=-87.91, side_m=12430.0)
     """
 
     key: str  # such as "kansas_city"

@@ -62,11 +62,21 @@ class Districts:
 
     @classmethod
     def of(cls, given: DistrictsLike, label: Hashable | None = None) -> "Districts":
-        """Return the polygons of a GeoDataFrame, a GeoSeries, a file or Districts, in any CRS.
+        """Return the polygons of a frame or of a file.
 
-        ``label`` is the column that holds the labels; by default, the index holds them. Of a
-        geometry collection, which ``make_valid`` may return, only the polygons count. InputError
-        names the first shape that is not a valid polygon, and a remedy.
+        Parameters
+        ----------
+        given : GeoDataFrame, GeoSeries, path or Districts
+            Polygons in any CRS. In a geometry collection, which ``make_valid`` may return, only the
+            polygons count.
+        label : hashable, optional
+            The column that holds the labels; by default, the index holds them.
+
+        Raises
+        ------
+        InputError
+            If there is no geometry, no CRS or no column ``label``, or a shape is not a valid
+            polygon. The message states the first such shape and a remedy.
         """
         import geopandas as gpd
 
@@ -123,10 +133,13 @@ class Districts:
             )
 
     def inside(self, region: Region) -> "LocalDistricts":
-        """Return the polygons in metres in a region; raise InputError if none reaches it.
+        """Return the polygons in metres in a region.
 
-        The message says whether latitude and longitude seem to be swapped. InputError is also
-        raised if an edge spans more than 180 degrees of longitude.
+        Raises
+        ------
+        InputError
+            If an edge spans more than 180 degrees of longitude, or no polygon reaches the region
+            because latitude and longitude are swapped or the coordinates are not in the CRS.
         """
         return _inside(self, region)
 

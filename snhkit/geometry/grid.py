@@ -87,9 +87,20 @@ class Grid:
         return Histogram(self, flat.reshape(self.m, self.m))
 
     def cell_numbers(self, xy: Float[np.ndarray, "n 2"]) -> Int[np.ndarray, " n"]:
-        """Return the number of the cell that contains each of n positions in metres, shape (n,).
+        """Return the number of the cell that contains each of n positions, shape (n,).
 
         The cell in column i and row j, both from 0, has the number i m + j.
+
+        Parameters
+        ----------
+        xy : ndarray, shape (n, 2)
+            Positions inside the region, in metres.
+
+        Examples
+        --------
+        >>> city = Region.around(lat=0, lon=0, side_m=100)
+        >>> Grid(city, 4).cell_numbers(np.array([[1.0, 99.0], [25.0, 0.0]]))
+        array([3, 4])
         """
         edges = self.edges()
         i, j = (_below(edges, axis, self.m) for axis in xy.T)

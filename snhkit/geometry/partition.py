@@ -25,20 +25,35 @@ _MAX_SIDE = 2048
 @proven
 @dataclass(frozen=True, eq=False, repr=False)
 class Partition:
-    """A region divided into c half-open rectangles, the cells [x0, x1) by [y0, y1) in metres.
+    """A region divided into half-open rectangles, the cells [x0, x1) by [y0, y1).
 
-    The constructor proves that the cells cover the region and do not overlap; else it raises
-    InputError. Two neighbouring cells must have exactly equal numbers for the edge that they share.
-    Put +1 on the lower-left and the upper-right corner of each cell, and -1 on the other two
-    corners. These numbers determine how many cells cover each position. Every position is therefore
-    covered once if and only if the numbers at each position add up to 0, except at the corners of
-    the region, where they add up to +1 at the lower left and the upper right and to -1 at the other
-    two.
+    Parameters
+    ----------
+    region : Region
+        The region that is divided into cells.
+    x0, y0, x1, y1 : array, shape (c,)
+        The edges of c cells in metres. Two neighbouring cells must have exactly equal numbers for
+        the edge that they share.
 
+    Raises
+    ------
+    InputError
+        If the cells leave a gap, overlap, or extend beyond the region.
+
+    Examples
+    --------
     >>> city = Region.around(lat=0, lon=0, side_m=4)
     >>> halves = Partition(city, [0, 0], [0, 1], [4, 4], [1, 4])
     >>> halves.count(Points(city, [[3, 0], [3, 1], [0, 3]])).counts
     array([1, 2])
+
+    Notes
+    -----
+    The constructor proves that the cells cover the region and do not overlap. Put +1 on the
+    lower-left and the upper-right corner of each cell, and -1 on the other two corners. These
+    numbers determine how many cells cover each position. Every position is therefore covered once
+    if and only if the numbers at each position add up to 0, except at the corners of the region,
+    where they add up to +1 at the lower left and the upper right and to -1 at the other two.
     """
 
     region: Region
@@ -77,8 +92,24 @@ class Partition:
     def split(cls, grid: Grid, pieces: NDArray[np.int64]) -> "Partition":
         """Return the partition that divides every cell of a grid into equal pieces.
 
-        ``pieces``, shape (m, m), has the number of pieces, at least 1, along a side of each cell.
-        The pieces of a cell are consecutive, column by column from the west.
+        Parameters
+        ----------
+        grid : Grid
+            The grid of m by m cells.
+        pieces : ndarray of int, shape (m, m)
+            The number of pieces, at least 1, along a side of each cell. The pieces of a cell are
+            consecutive in the partition, column by column from the west.
+
+        Raises
+        ------
+        InputError
+            If ``pieces`` has another shape or holds a number below 1.
+
+        Examples
+        --------
+        >>> city = Region.around(lat=0, lon=0, side_m=4)
+        >>> Partition.split(Grid(city, 2), np.array([[1, 2], [1, 1]])).x1
+        array([2., 1., 1., 2., 2., 4., 4.])
         """
         if pieces.shape != (grid.m, grid.m) or not (pieces >= 1).all():
             raise InputError(
@@ -104,8 +135,18 @@ class Partition:
     ) -> "Partition":
         """Return the partition of a region into c squares of a quadtree.
 
-        The region has the depth 0. The column and the row of a square, from 0, are those among all
-        squares of its depth. InputError is raised if the squares leave a gap or overlap.
+        Parameters
+        ----------
+        region : Region
+            The region, whose depth is 0.
+        depth, column, row : ndarray of int, shape (c,)
+            The depth of each square, and its column and row, from 0, among all squares of its
+            depth.
+
+        Raises
+        ------
+        InputError
+            If a depth is out of range, or the squares leave a gap or overlap.
         """
         if not ((depth >= 0) & (depth <= MAX_DEPTH)).all():
             raise InputError(

@@ -125,9 +125,21 @@ class RangeQueries:
 
     @classmethod
     def squares(cls, region: Region, centres: ArrayLike, side_m: ArrayLike) -> "RangeQueries":
-        """Return squares with the given centres, shape (q, 2), and sides, all in metres.
+        """Return squares with the given centres and sides.
 
-        InputError is raised if ``side_m`` is neither one number nor one for each centre.
+        Parameters
+        ----------
+        region : Region
+            The region of the squares.
+        centres : ndarray, shape (q, 2)
+            The centres, in metres from the region's lower-left corner.
+        side_m : float or ndarray, shape (q,)
+            The side of all squares, or the side of each square, in metres.
+
+        Raises
+        ------
+        InputError
+            If ``side_m`` is neither one number nor one for each centre.
         """
         centres = floats("squares: centres", centres).reshape(-1, 2)
         side = floats("squares: side_m", side_m)

@@ -207,7 +207,13 @@ class By:
         return day if self.kind == "weekday" else day * (24 // self.step) + hour
 
     def of_points(self, points: Points) -> Int[np.ndarray, " n"]:
-        """Return the number of the stratum of each record in memory, which must have a time."""
+        """Return the number of the stratum of each record in memory.
+
+        Raises
+        ------
+        InputError
+            If the points have no times, or the strata are those of a column.
+        """
         if not self.times:
             raise InputError(
                 f"records in memory have no column {self.from_column!r}; open the file or frame "

@@ -25,10 +25,21 @@ _CLOSE = 1.1  # errors that differ by a smaller factor may be in reverse order i
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recommendation:
-    """A recommended method, by short name, with the expected errors of all methods.
+    """A recommended method, with the expected errors of all methods.
 
-    ``split`` has, if strata were given, the expected ``rel_error`` of the method for them, for
-    fewer strata of the same kind, and for "one map", by texts that ``By.parse`` and ``--by`` take.
+    Parameters
+    ----------
+    method : str
+        Short name of the method with the least expected error.
+    close : tuple of str
+        Short names of methods whose expected error is at most a tenth larger.
+    measure : str
+        The column of ``evidence`` by which methods were compared, such as "rel_error".
+    evidence : DataFrame
+        The table of ``expected_error`` for all methods, with the least error first.
+    split : mapping of str to float
+        If strata were given, the expected ``rel_error`` of the method for them, for fewer strata of
+        the same kind, and for "one map", by texts that ``By.parse`` and ``--by`` take.
     """
 
     method: str

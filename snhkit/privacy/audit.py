@@ -18,6 +18,20 @@ _MAX_THRESHOLDS = 200
 class Audit:
     """The result of an audit: a mechanism's promised epsilon, and lower bounds on the real one.
 
+    Parameters
+    ----------
+    promised : float
+        The epsilon that is claimed.
+    shown : mapping of str to float
+        The lower bound that the outputs for each pair of neighbouring inputs give. The keys are
+        the names of the pairs.
+    runs : int
+        The number of runs of the mechanism on each input.
+    confidence : float
+        The probability, between 0 and 1, with which all lower bounds hold together.
+
+    Examples
+    --------
     >>> print(Audit(0.5, {"one record or none": 0.31, "a crowd": 0.2}, 2_000, 0.99))
     promised 0.5, at least 0.31 shown (by one record or none; 2 pairs, 2,000 runs, 99 %)
     """
@@ -278,12 +292,37 @@ def membership_accuracy(
 ) -> tuple[float, float]:
     """Return an attacker's share of correct guesses, and a lower bound on their probability.
 
-    The attacker knows two inputs of a mechanism, such as with and without a person, sees the output
-    for one of them, and guesses which input it was. Both are equally frequent, so guesses without
-    the output are right in half of the runs. One half of ``runs`` on each input (at least 4) trains
-    the attacker, the other tests it. ``largest_accuracy`` is what a given epsilon allows any
+    The attacker knows two inputs of a mechanism, sees the output for one of them, and guesses which
+    input it was. Both inputs are equally frequent, so guesses without the output are right in half
+    of the runs. ``largest_accuracy`` returns the largest accuracy that a given epsilon allows any
     attacker.
 
+    Parameters
+    ----------
+    mechanism : callable
+        A function of one input that returns an array of published numbers, of a fixed length.
+    one, other : any
+        Two inputs, for instance with and without a person.
+    runs : int
+        The number of runs on each input, at least 4. The attacker learns from one half of the runs,
+        and is tested on the other half.
+    confidence : float
+        The probability, between 0 and 1, with which the lower bound holds.
+
+    Returns
+    -------
+    accuracy : float
+        The share of correct guesses.
+    least : float
+        The lower bound on the probability of a correct guess.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than 4 runs.
+
+    Examples
+    --------
     >>> membership_accuracy(lambda given: given, 0, 1, 100)[0]
     1.0
     """

@@ -27,10 +27,25 @@ _MAX_EXPONENT = 40  # of ten, in absolute value
 def exact(epsilon: Epsilon) -> Fraction:
     """Return epsilon as the exact fraction that the user wrote, so 0.1 is one tenth.
 
-    A float stands for the decimal that Python prints for it; a str is a decimal or a fraction such
-    as "1/3". InputError is raised if epsilon is not a positive number, or has more digits than the
-    integer arithmetic of the noise holds (about 18).
+    Parameters
+    ----------
+    epsilon : int, float, str, Decimal or Fraction
+        A positive number. A float stands for the decimal that Python prints for it. A str is a
+        decimal such as "0.1" or a fraction such as "1/3".
 
+    Returns
+    -------
+    Fraction
+        Epsilon, with a numerator and a denominator below 2**62.
+
+    Raises
+    ------
+    InputError
+        If epsilon is not a number, not finite, not positive, or has more digits than the integer
+        arithmetic of the noise holds (about 18).
+
+    Examples
+    --------
     >>> exact(0.1), exact("1/3"), 10 * exact(0.1) == 1
     (Fraction(1, 10), Fraction(1, 3), True)
     """

@@ -39,10 +39,26 @@ class SystemEntropy:
 
 
 class ReplayableEntropy:
-    """Random words that follow from a seed, of the generator PCG64, for research only.
+    """Random words that follow from a seed, for research only.
 
     Anyone who knows the seed can subtract the noise, so a release that used this source protects
     nobody. The release, its file and the ledger are marked "replayable".
+
+    Parameters
+    ----------
+    seed : int
+        The seed of the generator (PCG64), 0 or more.
+
+    Raises
+    ------
+    InputError
+        If the seed is not a whole number, or is negative.
+
+    Examples
+    --------
+    >>> same = ReplayableEntropy(7).words(2) == ReplayableEntropy(7).words(2)
+    >>> bool(same.all()), ReplayableEntropy(7).replayable
+    (True, True)
     """
 
     replayable = True

@@ -133,12 +133,34 @@ class Ledger:
         rho: Fraction = _NONE,
         replayable: bool = False,
     ) -> Entry:
-        """Return a new open entry that charges epsilon and delta, before any noise is drawn.
+        """Add an open entry that charges epsilon and delta, before any noise is drawn.
 
-        For Gaussian noise, ``rho`` is that of zCDP that implies both; a budget with a delta needs
-        it of each charge with a delta, and one without refuses it. ``who`` is the method that is
-        charged, one printable line. BudgetExceeded names the shortfall, and nothing is charged
-        then.
+        Parameters
+        ----------
+        epsilon : int, float, str, Decimal or Fraction
+            The epsilon to charge.
+        who : str
+            The name of the method that is charged, one printable line.
+        delta : Fraction
+            The delta to charge, from 0 to below 1.
+        rho : Fraction
+            For Gaussian noise, the rho of zCDP that implies epsilon and delta.
+        replayable : bool
+            Whether the noise will come from a seed.
+
+        Returns
+        -------
+        Entry
+            The open entry. Pass this entry to ``settle`` or ``fail`` later.
+
+        Raises
+        ------
+        BudgetExceeded
+            If less than the cost is left. The message names the shortfall, and nothing is charged.
+        InputError
+            If epsilon is not a positive, finite number, if delta is outside [0, 1), or if ``who``
+            is empty or not printable. A budget without a delta refuses a charge with a rho, and a
+            budget with a delta refuses a charge that has a delta but no rho.
         """
         asked = exact(epsilon)
         if not who.strip() or not who.isprintable():
@@ -157,9 +179,27 @@ class Ledger:
     def settle(self, entry: Entry, spends: Iterable[Spend], checksum: str = "") -> Entry:
         """Record that an entry's measurements were made, and return the settled entry.
 
-        BudgetExceeded is raised if the spends add up to more than was charged; the entry stays open
-        then, and is passed to ``fail``. With the checksum of its file, ``snhkit verify`` finds the
-        entry.
+        Parameters
+        ----------
+        entry : Entry
+            An open entry of this ledger.
+        spends : iterable of Spend
+            The costs of the measurements, which together are at most the charge.
+        checksum : str
+            The checksum of the release's file, with which ``snhkit verify`` finds the entry.
+
+        Returns
+        -------
+        Entry
+            The settled entry.
+
+        Raises
+        ------
+        BudgetExceeded
+            If the spends add up to more than was charged. The entry stays open; pass it to
+            ``fail``.
+        InputError
+            If the entry is not an open entry of this ledger.
         """
         spends = tuple(spends)
         for name, used, charged in zip(
@@ -175,8 +215,25 @@ class Ledger:
     def fail(self, entry: Entry, reason: BaseException | None = None) -> Entry:
         """Record that an entry's measurements failed, and return the failed entry.
 
-        The charge stays spent, because noise may have been drawn before the failure. Only the name
-        of the type of ``reason`` is kept, because its text may quote records.
+        The charge stays spent, because noise may have been drawn before the failure.
+
+        Parameters
+        ----------
+        entry : Entry
+            An open entry of this ledger.
+        reason : BaseException, optional
+            The exception that was raised. Only the name of its type is kept, because its text
+            may quote records.
+
+        Returns
+        -------
+        Entry
+            The failed entry.
+
+        Raises
+        ------
+        InputError
+            If the entry is not an open entry of this ledger.
         """
         name = "" if reason is None else type(reason).__name__
         return self._close(entry, replace(entry, state="failed", reason=name))

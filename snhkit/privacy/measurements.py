@@ -41,6 +41,26 @@ class Terms:
     ``PrivateDataset.release`` makes this object for each release. No value in it depends on private
     records, except a number of records that was declared public.
 
+    Parameters
+    ----------
+    epsilon : Fraction
+        The largest epsilon that the builder may spend.
+    unit : PrivacyUnit
+        The unit of privacy.
+    n : int, optional
+        The number of records, if it is public.
+    public : Points, optional
+        Public points near which queries are expected.
+    delta : Fraction
+        The largest delta that the builder may spend; 0 for pure differential privacy.
+    rho : Fraction
+        With Gaussian noise, the largest rho that the builder may spend, which implies epsilon and
+        delta (``snhkit.privacy.zcdp``); 0 with Laplace noise.
+    n_share : Fraction
+        The share of epsilon or rho that a noisy number of records costs.
+
+    Examples
+    --------
     >>> Terms(Fraction(1), PrivacyUnit("user", max_per_user=5)).record_epsilon
     0.2
     """
@@ -82,9 +102,24 @@ class Measurements:
     the unit of privacy, and enters its cost in ``spends``. The builder chooses the cost, and this
     object computes the noise from the cost and the sensitivity. Apart from noisy measurements, the
     object shows public values only. A build that draws Gaussian noise spends rho, the parameter of
-    zero-concentrated differential privacy, instead of epsilon. A measurement that costs more than
-    is left raises BudgetExceeded; then no record is counted.
+    zero-concentrated differential privacy, instead of epsilon.
 
+    Parameters
+    ----------
+    source : CountSource
+        The private records.
+    terms : Terms
+        The public terms, with the largest epsilon that may be spent.
+    entropy : Entropy
+        The source of the noise.
+
+    Raises
+    ------
+    BudgetExceeded
+        By every measurement that costs more epsilon than is left; then no record is counted.
+
+    Examples
+    --------
     >>> from snhkit.geometry import Points
     >>> from snhkit.privacy import PointSource, PrivacyUnit, SystemEntropy
     >>> city = Region.around(lat=0, lon=0, side_m=100)
@@ -172,8 +207,12 @@ class Measurements:
     def number(self, share: Fraction | None = None) -> int:
         """Return the number of records, 0 or more: the exact one if public, else a noisy one.
 
-        The first call for a noisy number costs ``share`` of ``left``, by default that of the terms.
-        Later calls return the same number, which is also ``n``, at no cost.
+        Parameters
+        ----------
+        share : Fraction, optional
+            The share of ``left``, above 0 and at most 1, that the first call for a noisy number
+            costs; by default that of the terms. Later calls return the same number, which is also
+            ``n``, at no cost.
         """
         if self._n is None:
             price = self._take("number", self.left * (share or self._terms.n_share))
@@ -181,11 +220,26 @@ class Measurements:
         return self._n
 
     def histogram(self, cells: Cells | Merged, price: Epsilon) -> Noisy:
-        """Return noisy counts of the records in the cells of a partition, and their variance.
+        """Return noisy counts of the records in the cells of a partition.
 
-        All counts together cost ``price``, at most ``left``, once, since each record is in one cell
-        only; InputError is raised if the type of the cells does not ensure that. Cells may depend
-        on the records through noisy results only.
+        All counts together cost ``price`` once, since each record is in one cell only.
+
+        Parameters
+        ----------
+        cells : Grid, Partition, PolygonPartition or Merged
+            Cells in the records' region. They may depend on the records through noisy results only.
+        price : int, float, str, Decimal or Fraction
+            The cost, at most ``left``.
+
+        Returns
+        -------
+        Noisy
+            The counts, in the shape of ``Histogram.counts``, and their variance.
+
+        Raises
+        ------
+        InputError
+            If the type of the cells does not ensure that they are disjoint.
         """
         paid, sensitivity = self._take("histogram", price), self.unit.sensitivity
         noisy, spend = noisy_histogram(self._histogram(cells), paid, sensitivity, self._entropy)
@@ -195,8 +249,16 @@ class Measurements:
     def capped_sum(self, grid: Grid, most: int, price: Epsilon) -> int:
         """Return the noisy number of records that remain if each cell keeps at most ``most``.
 
-        Adding one record changes this number, which may be negative, by at most 1. The grid and
-        ``most`` are public.
+        Adding one record changes this number, which may be negative, by at most 1.
+
+        Parameters
+        ----------
+        grid : Grid
+            Public cells in the records' region.
+        most : int
+            The largest number of records that a cell keeps, a public number.
+        price : int, float, str, Decimal or Fraction
+            The cost, at most ``left``.
         """
         paid = self._take("capped_sum", price)
         kept = int(self._histogram(grid).counts.clip(max=most).sum())

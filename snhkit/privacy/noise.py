@@ -168,9 +168,39 @@ def discrete_gaussian(
 ) -> NDArray[np.int64]:
     """Return random integers x with probability exactly proportional to exp(-(x / scale)^2 / 2).
 
-    The scale, about the standard deviation, is at most 2**50. Canonne, Kamath and Steinke, "The
-    Discrete Gaussian for Differential Privacy" (2020), Algorithm 3, with candidates from the
-    discrete Laplace distribution of scale ``scale``, which the paper rounds to an integer.
+    Parameters
+    ----------
+    shape : int or tuple of int
+        The shape of the result.
+    scale : Fraction
+        The scale, which is about the standard deviation (see ``gaussian_scale``).
+    entropy : Entropy
+        The source of randomness.
+
+    Returns
+    -------
+    ndarray of int64, shape ``shape``
+        Independent draws.
+
+    Raises
+    ------
+    InputError
+        If ``scale`` is not positive, is above 2**50, or has a numerator of 2**51 or more or a
+        denominator of 2**62 or more.
+    SnhkitError
+        If the source of entropy repeats itself.
+
+    Examples
+    --------
+    >>> from snhkit.privacy import SystemEntropy
+    >>> discrete_gaussian((2, 3), Fraction(5), SystemEntropy()).shape
+    (2, 3)
+
+    Notes
+    -----
+    Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2020), Algorithm
+    3. The candidates have the discrete Laplace distribution of scale ``scale``; the paper rounds
+    this scale to an integer.
     """
     scale = Fraction(scale)
     if scale.numerator >= 2 * _MAX_SCALE:

@@ -98,9 +98,18 @@ class NoisyQuantile:
 class NoisyContributions:
     """The noisy number of people in each range of records per person, which may be published.
 
-    A range reaches from above one candidate for ``max_per_user`` up to the next; the last is above
-    all.
+    Parameters
+    ----------
+    candidates : ndarray of int, shape (k,)
+        Candidates for ``max_per_user``, ascending.
+    people : ndarray of int, shape (k + 1,)
+        The noisy number of people in each range. A range reaches from above one candidate up to
+        the next; the last range is above all candidates.
+    epsilon : Fraction
+        The cost of these numbers.
 
+    Examples
+    --------
     >>> found = NoisyContributions(np.array([1, 2, 4]), np.array([50, 30, 18, 2]), Fraction(1, 2))
     >>> found.bound(0.8), found.bound(0.81)
     (2, 4)
@@ -123,10 +132,21 @@ class NoisyContributions:
     def table(self, epsilon: Epsilon, count: float) -> pd.DataFrame:
         """Return the estimated bias and the noise for each choice of ``max_per_user``.
 
-        A row is a candidate, with the columns of ``contributions``, which explains the arguments;
-        ``cut``, the noisy number of people with more records; and ``dropped_std``, the noise in
-        ``dropped``. People in a range count with its middle, those above all candidates with 1.5
-        times the largest.
+        Only the noisy numbers are used. People in a range count with its middle, those above all
+        candidates with one and a half times the largest.
+
+        Parameters
+        ----------
+        epsilon : int, float, str, Decimal or Fraction
+            The epsilon of a release that makes one noisy count of each cell.
+        count : float
+            The number of records in a typical box, for which the column ``error`` is computed.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each candidate: the columns of ``contributions``; ``cut``, the noisy number
+            of people with more records; and ``dropped_std``, the noise in ``dropped``.
         """
         price, count = exact(epsilon), positive("count", count)
         lower, upper = np.append(0, self.candidates[:-1]), self.candidates

@@ -184,8 +184,25 @@ def _told(journal: Journal, rest: tuple[dict[str, Any], ...]) -> str:
 def read_ledger(path: str | os.PathLike[str]) -> Ledger:
     """Return a copy of the ledger in a file, for inspection without the private records.
 
-    Charges to the copy do not change the file, which ``PrivateDataset(..., ledger=path)`` made.
-    InputError is raised if the file is missing, is not a ledger, or was changed or damaged.
+    Parameters
+    ----------
+    path : str or Path
+        A file that ``PrivateDataset(..., ledger=path)`` made; charges to the copy do not change it.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, cannot be read, is not a ledger, or was changed or damaged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import snhkit as snh
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     given = {"budget": 1, "unit": "record", "ledger": Path(folder) / "trips.ledger"}
+    ...     data = snh.PrivateDataset(snh.synthetic_points("fargo", 99), **given)
+    ...     print(read_ledger(data.ledger.path).summary)
+    Privacy budget: epsilon 1, spent 0, left 1
     """
     journal = Journal(path)
     events = journal.read()

@@ -73,10 +73,32 @@ class PrivacyUnit:
     another instead. A replacement is a removal and an addition, so each epsilon counts twice; for
     Gaussian noise, each rho counts twice.
 
-    The kinds are "record"; "user", all records of one person; and "user-day", "user-week" or
-    "user-N-days", all records of one person in one window of N days, of which at most
-    ``max_per_user`` are kept. Windows follow each other without gaps, counted from a fixed Monday.
+    Parameters
+    ----------
+    kind : str
+        "record" for one record; "user" for all records of one person; "user-day", "user-week" or
+        "user-N-days" for all records of one person in one window of N days. Windows follow
+        each other without gaps, counted from a fixed Monday.
+    max_per_user : int, optional
+        The largest number of records of a person, or of a person in a window, that are kept, at
+        least 1. The argument is required for all kinds but "record", where it is not allowed.
+    whose : str
+        The word for what a user id stands for, such as "household". Descriptions use the word, and
+        all datasets of one ledger must have the same word.
+    n_public : bool
+        Whether the number of records is public.
+    tz : str, optional
+        For windows of days, the time zone in which days begin, if it is known.
 
+    Raises
+    ------
+    InputError
+        If ``kind`` is not one of these words, if ``max_per_user`` is missing, not allowed or not a
+        whole number of at least 1, if ``whose`` or ``tz`` is not a short printable text, or if
+        ``tz`` is given without windows of days.
+
+    Examples
+    --------
     >>> unit = PrivacyUnit("user-day", max_per_user=5)
     >>> unit.sensitivity, unit.sentence
     (5, 'all (at most 5) records of one person in one day')

@@ -27,14 +27,35 @@ class Rho:
 def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return a rho such that rho-zCDP implies (epsilon, delta)-differential privacy.
 
-    For every order alpha > 1, rho-zCDP implies (epsilon, delta)-DP with epsilon = alpha rho + log(1
-    - 1 / alpha) - log(alpha delta) / (alpha - 1) (Canonne, Kamath and Steinke, "The Discrete
-    Gaussian for Differential Privacy", 2020, Corollary 13). A search finds a good order; the
-    result, rounded down to 9 significant digits, is valid for any. InputError is raised if it would
-    be 0.
+    Parameters
+    ----------
+    epsilon : Fraction
+        The wanted epsilon, greater than 0.
+    delta : Fraction
+        The wanted delta, between 0 and 1.
 
+    Returns
+    -------
+    Fraction
+        The largest rho that the theorem in the notes allows, rounded down to 9 significant digits.
+
+    Raises
+    ------
+    InputError
+        If epsilon is not positive, delta is not between 0 and 1, or epsilon is so small that the
+        theorem allows no positive rho.
+
+    Examples
+    --------
     >>> float(rho_of(Fraction(1), Fraction(1, 10**6)))
     0.0243559703
+
+    Notes
+    -----
+    For every order alpha > 1, rho-zCDP implies (epsilon, delta)-DP with epsilon = alpha rho +
+    log(1 - 1 / alpha) - log(alpha delta) / (alpha - 1) (Canonne, Kamath and Steinke, "The Discrete
+    Gaussian for Differential Privacy", 2020, Corollary 13). A search finds a good order; the
+    result is valid for any order.
     """
     _check(epsilon, delta)
 
@@ -51,7 +72,31 @@ def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
-    """Return the least epsilon of the theorem in ``rho_of``, rounded up to 9 significant digits."""
+    """Return an epsilon such that rho-zCDP implies (epsilon, delta)-differential privacy.
+
+    Parameters
+    ----------
+    rho : Fraction
+        The rho, 0 or more.
+    delta : Fraction
+        The wanted delta, between 0 and 1.
+
+    Returns
+    -------
+    Fraction
+        The smallest epsilon that the theorem in the notes of ``rho_of`` allows, rounded up to 9
+        significant digits; 0 if rho is 0.
+
+    Raises
+    ------
+    InputError
+        If rho is negative, or delta is not between 0 and 1.
+
+    Examples
+    --------
+    >>> round(float(epsilon_of(Fraction(1, 8), Fraction(1, 10**6))), 3)
+    2.419
+    """
     if rho == 0:
         return Fraction(0)
     _check(rho, delta, "rho")

@@ -125,6 +125,16 @@ class Release:
         of disjoint polygons therefore add up (with ``DPSGD``, only approximately). For ``SNH``, the
         cells are those of ``SNHModel.map``; for ``SNH.paper``, which has no map, the cells are
         ``SNHModel.blocks``.
+
+        Parameters
+        ----------
+        queries
+            The same parameter as that of ``estimate``.
+
+        Raises
+        ------
+        InputError
+            For the reasons in ``estimate``.
         """
         return self._asked(queries).count
 
@@ -135,11 +145,33 @@ class Release:
         The part of a query outside the region has no noise. The result is nan where there is no
         formula for the noise, as for networks and the denoised grid; ``interval`` and ``estimate``
         have bounds for these too.
+
+        Parameters
+        ----------
+        queries
+            The same parameter as that of ``estimate``.
         """
         return np.sqrt(self._asked(queries).variance)
 
     def interval(self, queries: "Queries", level: float = DEFAULT_LEVEL) -> NDArray[np.float64]:
-        """Return the columns ``low`` and ``high`` of ``estimate``, shape (q, 2)."""
+        """Return the columns ``low`` and ``high`` of ``estimate``, shape (q, 2).
+
+        Parameters
+        ----------
+        queries, level
+            The same parameters as those of ``estimate``.
+
+        Examples
+        --------
+        >>> import snhkit as snh
+        >>> records = snh.synthetic_points("milwaukee", n=10_000)
+        >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
+        >>> release = data.release(snh.UniformGrid(), epsilon=0.5)
+        >>> boxes = snh.RangeQueries(data.region, [5_000], [5_000], [2_000], [2_000])
+        >>> low, high = release.interval(boxes)[0]
+        >>> bool(low < release.answer(boxes)[0] < high)
+        True
+        """
         return self._asked(queries).bounds(level)
 
     def estimate(self, queries: "Queries", level: float = DEFAULT_LEVEL) -> "pd.DataFrame":

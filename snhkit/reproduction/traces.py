@@ -23,18 +23,41 @@ def synthetic_trace(
 ) -> pd.DataFrame:
     """Return GPS fixes of invented people who visit places of a city and travel between them.
 
-    A row is a fix, sorted by user and time: ``user``, ``lat`` and ``lon`` in degrees, and ``time``
-    in seconds after midnight of the first day. Half of the visits last more than 40 minutes; fixes
-    are at most 5 minutes apart at a place, and a minute on the way. The same seed draws the same
-    trace.
+    Parameters
+    ----------
+    name : str or City
+        One of the paper's twelve cities.
+    visits : int
+        The number of visits of all people together. Half of the visits last more than 40 minutes.
+    world : {"private", "public"}
+        The set of people; see ``synthetic_points``.
+    seed : int
+        A public seed; the same seed draws the same trace.
 
-    The paper's SPD-VS data (Sec. 6.1) are proprietary. They hold visits at places, with few points
-    on roads. The result of ``stay_points`` for a synthetic trace replaces them.
+    Returns
+    -------
+    DataFrame
+        One row for each fix, sorted by user and time, with the columns ``user``, ``lat`` and
+        ``lon`` in degrees, and ``time`` in seconds after midnight of the first day. Fixes are at
+        most 5 minutes apart at a place, and at most a minute apart on the way.
 
+    Raises
+    ------
+    InputError
+        If the city or the world is unknown, ``visits`` is not in 1 to 20,000,000, or the seed is
+        negative.
+
+    Examples
+    --------
     >>> from snhkit.reproduction import stay_points
     >>> trace = synthetic_trace("fargo", visits=200)
     >>> 60 < len(stay_points(trace)) < 140
     True
+
+    Notes
+    -----
+    The paper's SPD-VS data (Sec. 6.1) are proprietary. They hold visits at places, with few points
+    on roads. The result of ``stay_points`` for a synthetic trace replaces them.
     """
     place = city(name)
     points = synthetic_points(place, visits, world, seed)

@@ -167,7 +167,13 @@ class ParamSelect:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "ParamSelect":
-        """Return a ParamSelect fitted to the training examples in a file that ``save`` wrote."""
+        """Return a ParamSelect fitted to the training examples in a file that ``save`` wrote.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read or does not hold a table of training examples.
+        """
         return cls(read_labels(path))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -210,7 +216,12 @@ class ParamSelect:
     def cell_width(self, n: int, epsilon: float, public: Points | None = None) -> float:
         """Return the predicted best cell width in metres for n records at an epsilon per record.
 
-        The result is that of ``predict``; InputError is raised if the parameter is not ``cell_m``.
+        The result is that of ``predict``, for a ParamSelect whose parameter is ``cell_m``.
+
+        Raises
+        ------
+        InputError
+            If the parameter is not ``cell_m``, or epsilon is not a positive number.
         """
         if self.parameter != "cell_m":
             raise InputError(

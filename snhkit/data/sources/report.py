@@ -52,6 +52,30 @@ class ReadReport:
 
     The numbers and examples come from the records and are not protected by any noise.
 
+    Parameters
+    ----------
+    source : str
+        Name of the file, or "the frame", "the array" or "the dataset".
+    rows : int
+        Number of rows that passed the filters, without a header.
+    kept : int
+        Number of rows that can be used and lie in the region.
+    outside : int
+        Number of rows with a valid position outside the region.
+    unusable : int
+        Number of rows whose position is missing or impossible, whose user id or time is missing
+        although its column was named, or that do not have as many fields as the header.
+    unusable_rows : tuple of int
+        Numbers of the first few unusable rows.
+    numbering : str
+        How rows are numbered, as a phrase, such as "rows count from 0".
+    reasons : tuple of str
+        What is wrong with each of ``unusable_rows``.
+    notes : tuple of str
+        Notes on files that were not read, and on user ids that look wrong.
+
+    Examples
+    --------
     >>> print(ReadReport("a.csv", 3, 2, 0, 1, (4,), "the header is row 1", ("lat is missing",)))
     a.csv: 2 of 3 rows kept; 1 unusable: row 4: lat is missing (the header is row 1). For the eyes
     of the records' owner only.

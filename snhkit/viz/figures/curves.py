@@ -25,8 +25,28 @@ _NEAR = 10.0  # the scale of counts is linear up to this many records, and logar
 def count_bars(table: pd.DataFrame) -> Figure:
     """Draw the released counts of a few boxes with error bars, and the true counts if given.
 
-    The table has the columns ``box``, ``method``, ``count``, ``low`` and ``high`` (nan if unknown).
-    With a column ``truth`` as well, the figure is for the owner of the records only.
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``box`` (a number), ``method``, ``count``, and ``low`` and ``high`` (the bounds of
+        the count's interval, nan if unknown). A column ``truth`` with the true counts is drawn too;
+        the figure is then for the owner of the records only.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        If a column is missing or there is no row.
+
+    Examples
+    --------
+    >>> bounds = {"low": [7.0], "high": [12.0]}
+    >>> table = pd.DataFrame({"box": [1], "method": ["UG"], "count": [9.0], **bounds})
+    >>> count_bars(table).axes[0].get_ylabel()
+    'records'
     """
     need_columns("count_bars", table, "box", "method", "count", "low", "high")
     figure, axis = _figure()
@@ -58,8 +78,33 @@ def error_curves(
 ) -> Figure:
     """Draw the mean relative error of each method against epsilon or the size of the boxes.
 
-    The table has the columns ``method``, ``rel_error`` (1 is 100 %) and ``against``, positive
-    numbers; ``band`` is an interval of the latter to shade. For the owner of the records only.
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``method``, ``rel_error`` (1 is 100 %) and the column named by ``against``. The
+        errors are computed from the true records, so the figure is for the owner of the records
+        only.
+    against : str
+        The column of positive numbers for the horizontal axis, such as "epsilon".
+    label : str
+        The label of the horizontal axis.
+    band : (float, float), optional
+        The ends of an interval to shade on the horizontal axis.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        If a column is missing or there is no row.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"method": ["UG", "UG"], "rel_error": [0.4, 0.2], "epsilon": [0.1, 1]})
+    >>> error_curves(table, "epsilon", label="epsilon").axes[0].get_ylabel()
+    'mean relative error'
     """
     need_columns("error_curves", table, "method", "rel_error", against)
     figure, axis = _figure()
@@ -85,10 +130,31 @@ def error_curves(
 
 
 def against_truth(table: pd.DataFrame, top: float | None = None) -> Figure:
-    """Draw released counts against true counts, one panel for each method, for the owner only.
+    """Draw released counts against true counts, one panel for each method.
 
-    The table has the columns ``method``, ``count`` and ``truth``. With ``top``, the largest true
-    count to show, axes are linear; else logarithmic above a hundredth of the largest.
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``method``, ``count`` and ``truth``. The figure shows true counts, so it is for the
+        owner of the records only.
+    top : float, optional
+        The largest true count to show; the axes are then linear. By default, the axes cover all
+        counts, and are logarithmic above a hundredth of the largest true count.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        If a column is missing or there is no row.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"method": ["UG"], "count": [9.0], "truth": [10]})
+    >>> against_truth(table).axes[0].get_title()
+    'UG'
     """
     need_columns("against_truth", table, "method", "count", "truth")
     names = list(dict.fromkeys(table["method"]))

@@ -23,9 +23,39 @@ def method_panels(
 ) -> Figure:
     """Draw a number for each method and epsilon: a row for each method, a mark for each epsilon.
 
-    The column ``value`` of the table is drawn, beside ``method`` and ``epsilon``, and each value of
-    the column ``panel`` gets a panel of its own. ``right`` is the number of a method without error,
-    drawn as a line. If the numbers are errors, the figure is for the owner of the records only.
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``method``, ``epsilon`` and the column named by ``value``. If its numbers were
+        computed from the true records, the figure is for the owner of the records only.
+    value : str
+        The column of the numbers to show. The axis is logarithmic if all numbers are positive and
+        the largest is more than 1.5 times the smallest.
+    label : str
+        The label below the axes: the name of the numbers, with their unit.
+    panel : str, optional
+        A column, such as the size of boxes, each value of which gets a panel of its own. By
+        default, one panel shows the whole table.
+    right : float, optional
+        The number that a method without error would have, drawn as a vertical line.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure. Colours and markers are those of ``method_style``; larger marks stand for a
+        larger epsilon.
+
+    Raises
+    ------
+    InputError
+        If a column is missing or there is no row.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"method": ["UG"], "epsilon": [0.2], "adds_up": [1.01]})
+    >>> figure = method_panels(table, "adds_up", label="sum of tiles / n", right=1.0)
+    >>> figure.axes[0].get_xscale()
+    'linear'
     """
     columns = {"method", "epsilon", value} | ({panel} if panel else set())
     need_columns("method_panels", table, *columns)

@@ -92,8 +92,26 @@ def surface_figure(
 def error_bars(table: pd.DataFrame) -> Figure:
     """Draw the mean relative error of each method, with one group of bars for each epsilon.
 
-    The table has the columns ``method``, ``epsilon`` and ``rel_error`` (1 is 100 %). The errors are
-    computed from the true records, so the figure is for the owner of the records only.
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``method``, ``epsilon`` and ``rel_error`` (1 is 100 %). The errors are
+        computed from the true records, so the figure is for the owner of the records only.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        If a column is missing or there is no row.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"method": ["UG"], "epsilon": [0.2], "rel_error": [0.2]})
+    >>> error_bars(table).axes[0].get_ylabel()
+    'mean relative error'
     """
     need_columns("error_bars", table, "method", "epsilon", "rel_error")
     wide = table.pivot_table(index="epsilon", columns="method", values="rel_error", sort=False)
