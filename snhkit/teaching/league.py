@@ -240,9 +240,10 @@ class _Trial:
 
     def _releases(self, world: Points) -> list[bytes]:
         """Return the releases of the mechanism about a data set; InputError says why not."""
+        rng = np.random.default_rng(secrets.randbits(128))
         job = {
             "region": world.region.to_dict(),
-            "records": np.random.default_rng().permutation(world.xy).tolist(),
+            "records": rng.permutation(world.xy).tolist(),
             "epsilon": self.one.task.epsilon,
             "runs": self.runs,
         }
@@ -257,8 +258,7 @@ class _Trial:
         if failure or len(found) < self.runs:
             done = f" after {len(found):,} of {self.runs:,} releases" if found else ""
             raise InputError(f"{failure or 'it ended without a result'}{done}.")
-        secrets.SystemRandom().shuffle(found := found[: self.runs])
-        return found
+        return [found[k] for k in rng.permutation(self.runs)]
 
     def _answers(self, contents: list[bytes], boxes: RangeQueries) -> NDArray[np.float64]:
         """Return the answers of releases in files' bytes, shape (runs, boxes)."""

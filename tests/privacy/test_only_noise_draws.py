@@ -17,11 +17,13 @@ SECRET = {
 }  # fmt: skip
 DEMONSTRATION = "gaussian_for_demonstration"
 
-# Besides entropy.py, not privacy noise: a token that names a page, and the key of fingerprints.
+# Besides entropy.py, not privacy noise: a token that names a page, the key of fingerprints, and
+# what hand-ins of students must not guess.
 ALLOWED = {
     "privacy/entropy.py": {"urandom"},
     "widgets/draw_map.py": {"secrets"},
     "privacy/fingerprint.py": {"urandom"},
+    "teaching/league.py": {"secrets"},
 }
 
 
