@@ -90,7 +90,7 @@ class Server:
 
 
 def gone(pid: str) -> bool:
-    for _ in range(50):
+    for _ in range(300):
         if not Path(f"/proc/{pid}").exists():
             return True
         time.sleep(0.1)
@@ -196,7 +196,7 @@ class Visit:
         self.frame.locator(".snhkit-legend-title", has_text=re.compile(f"^{title}$")).wait_for()
 
     def saved(self, button: str, folder: Path) -> Path:
-        with self.window.expect_download(timeout=20_000) as download:
+        with self.window.expect_download(timeout=60_000) as download:
             # A click right after scrolling may still reach the map's frame; keys do not.
             self.explorer.get_by_role("button", name=button, exact=True).press("Enter")
         path = folder / download.value.suggested_filename
