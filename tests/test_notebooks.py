@@ -94,6 +94,16 @@ def not_right(notebook: nbformat.NotebookNode) -> dict[str, str]:
 
 
 @every_notebook
+def test_formulas_are_such_as_the_site_can_write(path):
+    mathml = pytest.importorskip("docutils.utils.math.latex2mathml")
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type == "markdown":
+            for block, inline in re.findall(r"\$\$(.+?)\$\$|\$([^$\n]+?)\$", cell.source, re.S):
+                aligned = re.sub(r"\\(begin|end)\{aligned\}", "", block or inline)
+                mathml.tex2mathml(aligned.strip(), as_block=bool(block))
+
+
+@every_notebook
 def test_a_notebook_is_short_clean_and_on_any_kernel(path):
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)

@@ -42,7 +42,7 @@ def method_panels(
     Returns
     -------
     matplotlib.figure.Figure
-        The figure. Colours and markers are those of ``method_style``; larger marks stand for a
+        The figure. Colours and markers are those of ``method_styles``; larger marks stand for a
         larger epsilon.
 
     Raises
