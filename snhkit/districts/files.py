@@ -21,7 +21,6 @@ from snhkit.untrusted import (
 
 if TYPE_CHECKING:
     import geopandas as gpd
-    from pyproj import CRS
 
 MAX_DISTRICTS = 65_536
 """The largest number of districts that can be read from a file, or counted one by one."""

@@ -245,13 +245,18 @@ def epsilon_lower_bound(
     use of confidence or fiducial limits", Biometrika 1934), each of which holds with a probability
     of (1 + ``confidence``) / 2.
     """
+    one_sided = (1 + confidence) / 2
+    (x, y), (n, m) = (np.asarray(h, float) for h in hits), runs
+    least, most = least_probability(x, n, one_sided), 1 - least_probability(m - y, m, one_sided)
+    return np.log(np.maximum((least - delta) / most, 1.0))
+
+
+def least_probability(hits: ArrayLike, tries: int, confidence: float) -> NDArray[np.float64]:
+    """Return Clopper-Pearson lower limits of probabilities from numbers of hits, any shape."""
     from scipy.special import betaincinv
 
-    error = (1 - confidence) / 2
-    (x, y), (n, m) = (np.asarray(h, float) for h in hits), runs
-    least = np.where(x > 0, betaincinv(np.maximum(x, 1), n - x + 1, error), 0.0) - delta
-    most = np.where(y < m, betaincinv(y + 1, np.maximum(m - y, 1), 1 - error), 1.0)
-    return np.log(np.maximum(least / most, 1.0))
+    x = np.asarray(hits, float)
+    return np.where(x > 0, betaincinv(np.maximum(x, 1), tries - x + 1, 1 - confidence), 0.0)
 
 
 def _between(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -336,14 +341,7 @@ def membership_accuracy(
     )
     tries = guessed_one.size + guessed_other.size
     right = int(guessed_one.sum() + (~guessed_other).sum())
-    return right / tries, least_accuracy(right, tries, confidence)
-
-
-def least_accuracy(right: int, tries: int, confidence: float) -> float:
-    """Return the Clopper-Pearson lower bound on the probability of a right guess."""
-    from scipy.special import betaincinv
-
-    return float(betaincinv(right, tries - right + 1, 1 - confidence)) if right else 0.0
+    return right / tries, float(least_probability(right, tries, confidence))
 
 
 def largest_accuracy(epsilon: float, delta: float = 0.0) -> float:

@@ -175,6 +175,10 @@ class Estimates:
         """
         return np.maximum(self._ends(level), 0)
 
+    def with_bounds(self, level: float = DEFAULT_LEVEL) -> NDArray[np.float64]:
+        """Return the count of each query and its two bounds, shape (q, 3)."""
+        return np.column_stack([self.count, self.bounds(level)])
+
     def _ends(self, level: float) -> NDArray[np.float64]:
         """Return the bounds before negative ones become 0, shape (q, 2)."""
         price, shared = self.release.record_epsilon, self.release.spends[:-1]

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from snhkit.geometry import Points, RangeQueries, Region
 
-__all__ = ["BOXES", "PEOPLE", "Assignment", "assignment"]
-
 PEOPLE, BOXES = 4_000, 200  # in each city, and in each sample of boxes
 _CITIES = ("chicago", "miami", "milwaukee", "tulsa")
 _EPSILONS = ("0.25", "0.5")

@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from snhkit.teaching.judges import Verdict, function, result_of
 
-__all__ = ["THEORY"]
-
 
 def _softmax(exponents: ArrayLike) -> NDArray[np.float64]:
     weights = np.exp(np.subtract(exponents, np.max(exponents)))
@@ -135,6 +133,11 @@ def _fault_of(scales: list[float], wanted: list[float], compared: int) -> str:
     return ""
 
 
+def _rho(epsilon: float, delta: float) -> float:
+    """Return the rho whose conversion in the lecture, rho + 2 sqrt(rho ln(1/delta)), is epsilon."""
+    return (np.sqrt(np.log(1 / delta) + epsilon) - np.sqrt(np.log(1 / delta))) ** 2
+
+
 def _clipped(gradients: ArrayLike, clip: float) -> NDArray[np.float64]:
     given = np.asarray(gradients, float)
     norms = np.linalg.norm(given, axis=1, keepdims=True)
@@ -221,26 +224,17 @@ THEORY: dict[str, Callable[..., Verdict]] = {
     ),
     "13-most-answers": lambda answer: function(
         answer,
-        lambda epsilon, delta, std: np.floor(
-            2 * std**2 * (np.sqrt(np.log(1 / delta) + epsilon) - np.sqrt(np.log(1 / delta))) ** 2
-        ),
+        lambda epsilon, delta, std: np.floor(2 * std**2 * _rho(epsilon, delta)),
         [(1.0, 1e-6, 50.0), (0.5, 1e-5, 100.0), (3.0, 1e-9, 20.0)],
         "With noise of 50, 87 answers cost at most (1, 10⁻⁶) together.",
         "√ρ = √(L + ε) - √L, with L = ln(1/δ). Each answer costs 1/(2 std²) of this ρ.",
         slips=[
             (
-                lambda epsilon, delta, std: (
-                    2
-                    * std**2
-                    * (np.sqrt(np.log(1 / delta) + epsilon) - np.sqrt(np.log(1 / delta))) ** 2
-                ),
+                lambda epsilon, delta, std: 2 * std**2 * _rho(epsilon, delta),
                 "Round down: a part of an answer cannot be given.",
             ),
             (
-                lambda epsilon, delta, std: np.floor(
-                    std**2
-                    * (np.sqrt(np.log(1 / delta) + epsilon) - np.sqrt(np.log(1 / delta))) ** 2
-                ),
+                lambda epsilon, delta, std: np.floor(std**2 * _rho(epsilon, delta)),
                 "An answer costs ρ = 1/(2 std²), so 2 std² of them cost 1.",
             ),
         ],

@@ -27,12 +27,10 @@ from snhkit.errors import InputError, printable
 from snhkit.geometry import Points, RangeQueries, exact_counts
 from snhkit.loading import load
 from snhkit.privacy import PrivacyUnit, audit_mechanism, exact
-from snhkit.privacy.audit import least_accuracy
+from snhkit.privacy.audit import least_probability
 from snhkit.privacy.budget import written
 from snhkit.release import Release
 from snhkit.teaching.assignments import BOXES, PEOPLE, Assignment, assignment
-
-__all__ = ["League", "Standing", "league"]
 
 _AUDITED_M = (1.0, 50.0, 800.0, 3_200.0)  # sides of boxes around these people
 _ERROR = 1e-5  # probability that an audit, or an attack, refutes a mechanism that is private
@@ -335,7 +333,7 @@ def _attack(by: Standing, targets: list[Standing], seconds: int) -> None:
             # A private mechanism lets a guess be right with a probability of at most
             # e^(apart epsilon) / (1 + e^(apart epsilon)), also if all guesses are made together.
             won = int((np.array(guesses) == coins).sum())
-            least = max(least_accuracy(won, len(coins), 1 - _ERROR), 0.5)
+            least = max(float(least_probability(won, len(coins), 1 - _ERROR)), 0.5)
             bound = math.log(least / (1 - least)) / target.task.apart
             target.shown[f"the attack of {_short(by.task.student)}"] = bound
         else:
@@ -434,7 +432,8 @@ def _read(process: subprocess.Popen, got: bytearray) -> None:
         with process.stdout as pipe:
             while len(got) <= _MAX_BYTES and (part := os.read(pipe.fileno(), 2**16)):
                 got += part
-        _end(process) if len(got) > _MAX_BYTES else None
+        if len(got) > _MAX_BYTES:
+            _end(process)
 
 
 def _end(process: subprocess.Popen) -> None:

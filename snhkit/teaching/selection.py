@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike
 
 from snhkit.privacy import Entropy, SystemEntropy, discrete_laplace, exact
 
-__all__ = ["first_quiet", "noisy_max"]
-
 
 def noisy_max(counts: ArrayLike, epsilon: float, entropy: Entropy | None = None) -> int:
     """Return the position of the largest of counts with Laplace noise of scale 1 / epsilon.

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from snhkit.dataset import PrivateDataset
-from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.errors import InputError, SnhkitError
 from snhkit.geometry import RangeQueries, Region
 from snhkit.release import Release
@@ -384,9 +383,7 @@ class Explorer(w.VBox):
                 truth = np.zeros(0, int) if boxes is None else self._session.truth(boxes)
             found = {} if boxes is None else self._session.estimates(boxes)
             days = {} if boxes is None else self._session.days(boxes, found, truth=self._teaching)
-            told = {
-                name: np.c_[one.count, one.bounds(DEFAULT_LEVEL)] for name, one in found.items()
-            }
+            told = {name: one.with_bounds() for name, one in found.items()}
             self.map.cards = cards(boxes, told, self.dataset.unit, truth, days)
             self._answers = {name: one.frame() for name, one in found.items()}  # slower than cards
 

@@ -19,7 +19,7 @@ from snhkit.builders import Tessellation
 from snhkit.builders.base import hyperparameters
 from snhkit.data import city, synthetic_points
 from snhkit.dataset import PrivateDataset
-from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_LEVEL
+from snhkit.defaults import DEFAULT_EPSILON
 from snhkit.districts.districts import LocalDistricts
 from snhkit.errors import InputError, SnhkitError
 from snhkit.files import write_whole
@@ -91,7 +91,7 @@ class Day:
     @classmethod
     def of(cls, by: By, found: Estimates, boxes: RangeQueries, records: Points | None) -> "Day":
         """Return the estimates of boxes in strata, and true counts if there are records."""
-        told = [np.column_stack([one.count, one.bounds(DEFAULT_LEVEL)]) for one in found.strata]
+        told = [one.with_bounds() for one in found.strata]
         own = [] if records is None else _true_strata(records, by)
         truth = np.stack([part.boxes(boxes) for part in own]) if own else None
         return cls(by.labels, np.stack(told), truth)

@@ -16,6 +16,7 @@ from snhkit.geometry.strata import By
 
 if TYPE_CHECKING:
     from snhkit.data.counting.counters import Draw
+
 _DRAWN = 100_000  # about as many records are drawn for ``ExactCounts.some``
 
 FINE_DEPTH = 12

@@ -18,8 +18,6 @@ from snhkit.geometry import RangeQueries, Region
 from snhkit.geometry.histogram import Cells
 from snhkit.geometry.strata import By
 
-__all__ = ["Scan"]
-
 
 class Scan:
     """A source of rows, all or some of each person; ``spill`` is the folder of temporary files."""
