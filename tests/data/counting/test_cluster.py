@@ -1,26 +1,20 @@
 """Two workers of a Dask cluster count what this process counts, and records stay where they are."""
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
-from snhkit.data import read_points
 from snhkit.data.counting.passes import Cluster
 from snhkit.data.counting.scan import Scan
 from snhkit.data.sources.columns import rules_of
 from snhkit.data.sources.opening import open_source
 from snhkit.errors import InputError, SnhkitError
-from snhkit.geometry import By, Grid, Partition, RangeQueries, Region
-from snhkit.privacy.count_source import PointSource
-from snhkit.privacy.unit import kept_records
+from snhkit.geometry import Grid, Partition, RangeQueries, Region
 
 pytest.importorskip("distributed")
 
 CITY = Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
-KEY = np.array([3, 4], np.uint64)
 N = 40_000
 
 
@@ -70,46 +64,6 @@ def test_counts_are_equal_and_points_never_move(path, client):
     there.count(Grid(CITY, 30))
     moved = sent(client) - before
     assert moved < 20 * 30**2 * 8 < N * 16  # counts of a few tasks; all points are far more
-
-
-def test_strata_are_equal_in_memory_scanned_and_on_workers(path, client):
-    by, cells = By.hour(6), Grid(CITY, 30)
-    points = read_points(path, CITY, time="time", report=lambda told: None)
-    sources = (
-        PointSource(points),
-        scan(path, None, time="time").all(),
-        scan(path, client, time="time").all(),
-    )
-    first, *others = ([part.count(cells).counts for part in one.strata(by)()] for one in sources)
-    assert len(first) == 4
-    assert np.array_equal(np.sum(first, axis=0), sources[0].count(cells).counts)
-    for other in others:
-        assert np.array_equal(first, other)
-    choose = partial(kept_records, most=4, key=KEY)
-    rules = {"user": "user", "time": "time", "people": "needed"}
-    bound = [scan(path, one, **rules).bounded(choose) for one in (None, client)]
-    kept, there = ([part.count(cells).counts for part in one.strata(by)()] for one in bound)
-    assert np.array_equal(kept, there)
-    assert np.array_equal(np.sum(kept, axis=0), bound[0].count(cells).counts)
-
-
-def test_maps_drawn_together_are_equal_in_memory_scanned_and_on_workers(path, client):
-    import snhkit as snh
-
-    told = {"budget": 1, "unit": "record", "n_public": True}
-    read = {"time": "time", "report": lambda told: None}
-    datasets = (
-        snh.PrivateDataset(read_points(path, CITY, **read), **told),
-        snh.PrivateDataset.scan(path, CITY, **told, **read),
-        snh.PrivateDataset.scan(path, CITY, **told, **read, client=client),
-    )
-    boxes, builder = RangeQueries.sample(CITY, 50), snh.DenoisedGrid(400, pool=0.4)
-    first, *others = (
-        data.release(builder, epsilon=1, by=By.hour(12), seed=2).estimate(boxes)["count"]
-        for data in datasets
-    )
-    for other in others:
-        assert np.array_equal(first, other)
 
 
 def test_a_worker_that_dies_changes_nothing(path, client):

@@ -11,7 +11,6 @@ from snhkit.data.counting.scan import Scan
 from snhkit.data.counting.spill import bucket_count
 from snhkit.data.sources.columns import rules_of
 from snhkit.data.sources.opening import open_source
-from snhkit.errors import InputError
 from snhkit.geometry import Region
 from snhkit.privacy.unit import kept_records
 
@@ -54,12 +53,6 @@ def test_a_failure_leaves_no_files(frame, tmp_path):
     with pytest.raises(RuntimeError):
         scan(tmp_path / "a.csv", spill=tmp_path).bounded(fail)
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
-
-
-def test_windows_need_times(frame, tmp_path):
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    with pytest.raises(InputError, match="the time of each record"):
-        scan(tmp_path / "a.csv").bounded(CHOOSE, window_days=1)
 
 
 def test_people_whose_ids_are_numbers_of_days_stay_apart(tmp_path):

@@ -133,29 +133,6 @@ def test_the_first_failure_of_a_thread_is_told(frame, tmp_path):
         scan_points(tmp_path / "a.parquet", CITY)
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "frame"])
-def test_a_row_without_its_person_or_its_time_is_left_out(frame, tmp_path, kind):
-    frame = frame.astype({"user": "Int64"})
-    frame.loc[[5, 700], "user"] = pd.NA
-    frame.loc[[6, 700, 2_999], "time"] = pd.NaT
-    frame.loc[9, "lat"] = 91
-    source, told = frame, []
-    if kind != "frame":
-        source = tmp_path / f"a.{kind}"
-        getattr(frame, f"to_{kind}")(source, index=False)
-    given = {"user": "user", "time": "time", "report": told.append}
-    counts = [
-        Grid(CITY, 1).count(read_points(source, CITY, **given)).counts.sum(),
-        scan_points(source, CITY, **given).n(),
-    ]
-    kept = frame.drop([5, 6, 9, 700, 2_999])
-    xy = CITY.to_xy(kept["lat"].to_numpy(), kept["lon"].to_numpy())
-    assert counts == [CITY.contains(xy).sum()] * 2
-    first = 2 if kind == "csv" else 0
-    for one in told:
-        assert one.unusable_rows == tuple(first + row for row in (5, 6, 9, 700, 2_999))
-
-
 @pytest.mark.parametrize("rows_at_a_time", [3, 4, 100])
 def test_a_report_quotes_the_row_that_it_names(monkeypatch, rows_at_a_time):
     monkeypatch.setattr(frames, "_BATCH", rows_at_a_time)
