@@ -122,7 +122,7 @@ def jupyter(folder: Path, port: int, token: str) -> subprocess.Popen:
 
 
 def answered(window: Page, frame: Frame) -> int:
-    """Return the milliseconds from a person's last action on the map to the last change of a card."""
+    """Return the milliseconds from the last action on the map to the last change of a card."""
     frame.wait_for_function("() => window.card && window.answered >= window.acted")
     window.wait_for_timeout(1_000)
     return frame.evaluate("window.answered - window.acted")
