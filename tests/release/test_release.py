@@ -140,5 +140,7 @@ def test_a_query_beyond_the_region_by_more_than_a_metre_is_marked(identity, city
     past = [(-2, 0, 50, 50), (0, -2, 50, 50), (350, 0, 52, 50), (0, 350, 50, 52)]
     found = Estimates.of(identity, RangeQueries(city, *np.transpose(sides + past))).beyond
     assert found.tolist() == [False] * 4 + [True] * 4
-    shapes = gpd.GeoSeries([shapely.box(-50, 0, 50, 90), shapely.box(-50, 0, 250, 90)], crs=city.crs)
+    shapes = gpd.GeoSeries(
+        [shapely.box(-50, 0, 50, 90), shapely.box(-50, 0, 250, 90)], crs=city.crs
+    )
     assert Estimates.of(identity, shapes).beyond.tolist() == [False, True]
