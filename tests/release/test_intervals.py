@@ -94,8 +94,10 @@ def test_bins_without_a_measurement_are_those_of_the_nearest():
     assert (full[0, 1, 1] == 1).all()
     assert (full[3, 5, 7] == 2).all()
     # Of these, (1, 0, 0) is 3 away, (0, 0, 4) is 4 away; and (0, 1, 0) 2, (0, 0, 3) 3.
-    for near, far in ([(1, 0, 0), (0, 0, 4)], [(1, 0, 0), (0, 2, 0)], [(0, 1, 0), (0, 0, 3)],
-                      [(0, 1, 0), (1, 0, 0)], [(0, 0, 2), (1, 0, 0)], [(0, 0, 1), (0, 1, 0)]):  # fmt: skip
+    for near, far in [
+        ((1, 0, 0), (0, 0, 4)), ((1, 0, 0), (0, 2, 0)), ((0, 1, 0), (0, 0, 3)),
+        ((0, 1, 0), (1, 0, 0)), ((0, 0, 2), (1, 0, 0)), ((0, 0, 1), (0, 1, 0)),
+    ]:  # fmt: skip
         found[:] = np.nan
         found[np.ravel_multi_index(near, SHAPE)], found[np.ravel_multi_index(far, SHAPE)] = 1.0, 2.0
         assert (_filled(found)[0] == 1).all()
