@@ -32,7 +32,7 @@ OTHER = {
     "epsilon": {"epsilon": "0.5"},
     "sizes_m": {"sizes_m": (300, 1_000)},
     "public": {"public": PUBLIC},
-    "region": {"region": snh.Region.around(lat=0, lon=0, side_m=40_000)},
+    "region": {"region": snh.Region.around(lat=0, lon=0, side_m=7_000)},
     "unit": {"unit": "user", "max_per_user": 3},
     "max_per_user": {"unit": "user", "max_per_user": 4},
     "by": {"by": snh.By.hour()},
