@@ -116,6 +116,9 @@ class TestSeveralPairs:
             for pairs in (1, 9)
         )
         assert 0 < among.shown[0] < alone.shown[0]
+        less = audit_mechanism(counting(Fraction(1)), {0: (0, 1)}, 1, 1_000, confidence=0.8)
+        assert less.shown[0] > alone.shown[0]
+        assert (less.confidence, alone.confidence) == (0.8, 0.99)
 
     def test_a_promise_that_holds_is_not_refuted(self):
         assert not Audit(0.5, {"a": 0.31, "b": 0.5}, 2_000, 0.99).refuted

@@ -231,3 +231,7 @@ def test_bounds_hold_nine_of_ten_where_nothing_else_is_asked(release):
     given, default = release.interval(boxes, level=0.9), release.interval(boxes)
     np.testing.assert_array_equal(given, default)
     assert np.diff(release.interval(boxes, level=0.95)).sum() > np.diff(given).sum()
+    found = release.estimate(boxes, level=0.95)
+    np.testing.assert_array_equal(found[["low", "high"]], release.interval(boxes, level=0.95))
+    assert "The 95 % interval" in found.attrs["intervals"]
+    assert "The 90 % interval" in release.estimate(boxes).attrs["intervals"]
