@@ -134,6 +134,12 @@ def test_asking_changes_nothing(identity, city, tmp_path):
     assert load(identity.save(tmp_path / "a.snh")).to_bytes() == before
 
 
+def test_the_epsilon_of_a_record_is_that_of_a_persons_divided_by_five(city):
+    assert told(city).record_epsilon == pytest.approx(0.04)
+    gaussian = told(city, spends=(Spend(exact(1) * 0, "cells", rho=exact("0.04")),))
+    assert gaussian.record_epsilon == pytest.approx(2 * 0.2 / 5)
+
+
 def test_a_query_beyond_the_region_by_more_than_a_metre_is_marked(identity, city):
     """Each of the four sides by half a metre and by two."""
     sides = [(-0.5, 0, 50, 50), (0, -0.5, 50, 50), (350, 0, 50.5, 50), (0, 350, 50, 50.5)]
