@@ -97,6 +97,33 @@ def test_the_labels_suit_the_method(builder, labels, monkeypatch):
     assert asked == [labels]
 
 
+def test_the_default_width_by_hand():
+    """1,600 m at n epsilon = 1, 0.41 of it for ten times as much, twice it for sides of twice."""
+    assert default_cell_width(1, 1.0) == 1_600
+    assert default_cell_width(0, 1.0) == 1_600
+    assert default_cell_width(50_000, 0.2) == pytest.approx(1_600 * 10 ** (-4 * 0.3869))
+    low, high = DEFAULT_SIZES_M
+    assert default_cell_width(100, 0.1, (4 * low, 4 * high)) == pytest.approx(2 * 656.43, abs=0.1)
+    assert default_cell_width(10, 0.001) == 2_000
+    assert default_cell_width(10**9, 10.0) == 5
+
+
+def test_the_factor_of_evenness_by_hand():
+    e = np.exp(1)
+    assert narrowing(1, 1.0, 0.0) == pytest.approx(np.exp(-2.76))
+    assert narrowing(1, e, 0.5) == pytest.approx(np.exp(-2.76 + 3.673 / 2 + 0.163 / 2))
+    assert narrowing(10, 1.0, 0.9) == pytest.approx(
+        np.exp(-2.76 + 0.9 * 3.673 + 0.0163 * np.log(10))
+    )
+    assert narrowing(1, e, 0.5, labels="denoised") == pytest.approx(
+        np.exp(-2.55 + 1.631 / 2 + 0.135)
+    )
+    assert narrowing(10**6, 1.0, 1.2) == 2.49
+    assert narrowing(10**6, 1.0, 1.0, labels="denoised") == 1.15
+    four = tuple(4 * side for side in DEFAULT_SIZES_M)
+    assert narrowing(1, 1.0, 0.0, four) == pytest.approx(np.exp(-2.76 / 2))
+
+
 def test_for_persons_epsilon_counts_per_record():
     grid, *_ = width_of(Fraction(4, 5), None, m=4)
     assert grid.m == np.ceil(3_000 / ParamSelect.pretrained("snh").cell_width(5_000, 0.2))

@@ -1,6 +1,7 @@
 """``snhkit course``: copies for students and teachers, quizzes and slides."""
 
 import json
+from importlib import import_module
 
 import nbformat
 import pytest
@@ -67,6 +68,30 @@ def test_the_league_of_a_folder_needs_a_key_and_hand_ins(tmp_path):
     printed = invoke("league", tmp_path, "--key", "k")
     assert "ada: not scored: it has 0 Python files" in printed
     assert "What could not be checked" in printed
+
+
+def test_the_league_gets_what_was_typed(tmp_path, monkeypatch):
+    seen = []
+    module = import_module("snhkit.teaching.league")
+    monkeypatch.setattr(module, "league", lambda *given, **limits: seen.append((given, limits)))
+    invoke("league", tmp_path, "--key", "k", "--runs", 40, "--seconds", 9)
+    assert seen == [((tmp_path, "k"), {"runs": 40, "seconds": 9})]
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ((), "shipped"), (("--anew",), "made san_francisco"), (("--city", "fargo"), "made fargo"),
+    ],
+)  # fmt: skip
+def test_the_story_of_the_default_city_is_shipped(words, shown, tmp_path, monkeypatch):
+    from snhkit.viz.reports import story, story_data
+
+    monkeypatch.setattr(story, "shipped_story", lambda: "shipped")
+    monkeypatch.setattr(story, "story_html", lambda data: data)
+    monkeypatch.setattr(story_data, "make_story", lambda key: f"made {key}")
+    CliRunner().invoke(app, ["story", "--out", str(tmp_path / "s.html"), *words])
+    assert (tmp_path / "s.html").read_text() == shown
 
 
 def test_a_folder_in_use_and_an_unknown_lecture_are_refused(tmp_path):

@@ -3,6 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
+import snhkit as snh
 from snhkit.cli.main import app
 from snhkit.errors import InputError
 
@@ -35,8 +36,22 @@ def test_public_points_narrow_the_range(tmp_path):
     rows = "\n".join(f"{45 + i % 50 / 1e3},{7 + i % 49 / 1e3}" for i in range(500))
     file.write_text("lat,lon\n" + rows)
     words = ["--public", file, "--center", "45.02,7.02", "--side-km", "8"]
-    assert "Identity" in run("--n", 50_000, *words)
     assert "must be given together" in run("--n", 50_000, *words[:2])
+    words += ["--n", 70_000, "--sizes-m", "300,1000", "--unit", "user-day", "--max-per-user", 2]
+    words += ["--by", "weekday", "--methods", "ug"]
+    region = snh.Region.around(lat=45.02, lon=7.02, side_m=8_000)
+    given = {
+        "n": 70_000, "sizes_m": (300, 1_000), "region": region, "by": snh.By.weekday(),
+        "public": snh.read_points(file, region), "unit": "user-day", "max_per_user": 2,
+    }  # fmt: skip
+    told = " ".join(run(*words, "--epsilon", "0.5").split())
+    row = snh.expected_error("ug", epsilon="0.5", **given).iloc[0]
+    assert f"UG {row.rel_error:.3f} {row.rel_error_low:.3f} to {row.rel_error_high:.3f}" in told
+    assert f"{row.abs_error_anywhere:.3g} " in told
+    assert " ".join(snh.recommend(epsilon="0.5", **given).reason.split()) in told
+    assert f"UG {snh.epsilon_for('ug', 0.8, **given):g} " in " ".join(
+        run(*words, "--error", "0.8").split()
+    )
 
 
 def test_the_unit_of_privacy():

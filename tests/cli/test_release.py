@@ -5,12 +5,15 @@ import stat
 from pathlib import Path
 
 import geopandas as gpd
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 
 import snhkit as snh
 from snhkit.cli.main import app
+
+REGION = snh.Region.around(lat=43.038, lon=-87.91, side_m=2_000)
 
 
 def test_release_prints_only_what_was_paid_for_or_is_for_the_owner(run, trips, tmp_path):
@@ -111,6 +114,37 @@ def test_a_page_to_publish_is_written_beside_the_release(run, trips, tmp_path):
         "release", *trips, *words[:-1], "q.snh", "--page", "p.html", "--title", "Trips"
     )
     assert "--force replaces it. Nothing was spent" in err
+
+
+def test_what_the_owner_says_is_on_the_page_and_the_card(run, trips, wards, tmp_path):
+    rows = pd.read_csv(tmp_path / "t.csv").rename(columns={"lat": "north", "lon": "east"})
+    days = pd.Timestamp("2026-05-01 12:00") + pd.to_timedelta(np.arange(500) % 10, unit="D")
+    rows.assign(at=days).to_csv(tmp_path / "t.csv", index=False)
+    said = {
+        "--title": "Rides by day", "--subject": "ride on a bicycle", "--owner": "Office of Rides",
+        "--period": "Early May", "--contact": "mail@example.org",
+    }  # fmt: skip
+    words = [
+        "release", *trips, "--lat", "north", "--lon", "east", "--method", "identity",
+        "--cell-m", 1_000, "--epsilon", 10**6, "--budget", 10**7, "--out", "p.snh",
+        "--user", "bearer", "--max-per-user", 5, "--unit", "user-day", "--whose", "household",
+        "--time", "at", "--tz", "UTC", "--since", "2026-05-03", "--until", "2026-05-07",
+        "--spill", tmp_path, "--page", "p.html", "--page-districts", "w.geojson",
+        *(word for pair in said.items() for word in pair),
+    ]  # fmt: skip
+    code, out, err = run(*words)
+    assert code == 0, err
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    for text in (*said.values(), "household"):
+        assert text in page
+    assert "at most 5) records of one household in one day (UTC)" in " ".join(out.split())
+    release = snh.load(tmp_path / "p.snh")
+    assert (release.unit.kind, release.unit.whose, release.unit.tz) == (
+        "user-day", "household", "UTC",
+    )  # fmt: skip
+    inside = REGION.contains(REGION.to_xy(rows.north, rows.east))
+    four = days.isin(pd.to_datetime([f"2026-05-0{day} 12:00" for day in (3, 4, 5, 6)]))
+    assert release.cells()["count"].sum() == (inside & four).sum() > 100
 
 
 def test_gaussian_noise_needs_a_budget_with_a_delta(run, trips):

@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 
 import snhkit as snh
+from snhkit.release import card_json, card_markdown, card_registry
 
 
 @pytest.fixture
@@ -27,6 +28,15 @@ def test_a_recorded_release_is_found_in_its_ledger(run):
     assert (code, err) == (0, "")
     assert "Recorded as entry 1 of t.csv.ledger." in out
     assert "epsilon = 0.5" in out
+
+
+def test_the_card_in_its_three_forms(run, tmp_path):
+    run(RELEASE + "a.snh")
+    made = snh.load(tmp_path / "a.snh")
+    assert run("card a.snh")[1] == card_markdown(made)
+    assert run("card a.snh --registry")[1] == card_registry(made)
+    assert run("card a.snh --out a.json")[0] == 0
+    assert (tmp_path / "a.json").read_text() == card_json(made)
 
 
 def test_what_does_not_fit_is_told_in_one_line(run, tmp_path):

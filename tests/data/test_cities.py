@@ -20,6 +20,8 @@ def test_every_city_is_found_by_every_name(key):
     c = CITIES[key]
     for name in (key, c.name, c.name.upper(), c.published_as, key.replace("_", "-"), c):
         assert city(name) is c
+    assert 25 < c.lat < 49  # the contiguous United States
+    assert -125 < c.lon < -67
     assert c.region.to_xy(c.lat, c.lon) == pytest.approx([c.side_m / 2] * 2)
 
 

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from snhkit.errors import InputError
@@ -10,8 +10,10 @@ from snhkit.geometry import Points, Region
 from snhkit.geometry.strata import By
 
 SECONDS = st.integers(-(2**33), 2**33)
+EDGES = [hour * 3_600 + second for hour in range(-24, 8 * 24) for second in (0, 3_599)]
 
 
+@example(EDGES, 1)
 @given(st.lists(SECONDS, min_size=1, max_size=20), st.sampled_from([1, 2, 3, 4, 6, 8, 12]))
 def test_strata_of_times_are_those_of_the_calendar(seconds, step):
     found = np.array(seconds)

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from importlib import import_module
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -22,6 +23,45 @@ recommending = import_module("snhkit.planning.recommend")
 
 def expected(methods="identity", **changes):
     return snh.expected_error(methods, **{"n": 100_000, "epsilon": "0.2"} | changes)
+
+
+PUBLIC = snh.synthetic_points("milwaukee", 5_000, seed=3)
+ASKED = {"n": 100_000, "epsilon": "0.2", "sizes_m": (25, 100)}
+OTHER = {
+    "n": {"n": 30_000},
+    "epsilon": {"epsilon": "0.5"},
+    "sizes_m": {"sizes_m": (300, 1_000)},
+    "public": {"public": PUBLIC},
+    "region": {"region": snh.Region.around(lat=0, lon=0, side_m=7_000)},
+    "unit": {"unit": "user", "max_per_user": 3},
+    "max_per_user": {"unit": "user", "max_per_user": 4},
+    "by": {"by": snh.By.hour()},
+    "measure": {"measure": "abs_error_anywhere"},
+}
+
+
+class TestArguments:
+    @pytest.mark.parametrize(
+        ("ask", "given"),
+        [
+            (lambda **given: snh.expected_error(["ug", "denoised"], **given).to_json(), ASKED),
+            (lambda **given: snh.epsilon_for("ug", 0.6, **given), {"n": 100_000}),
+            (lambda **given: snh.recommend(**given).evidence.to_json(), ASKED),
+        ],
+    )
+    def test_none_is_lost(self, ask, given):
+        """Each argument that is changed alone gives another result."""
+        names = (snh.expected_error, snh.epsilon_for, snh.recommend)
+        assert set(OTHER) == {name for f in names for name in signature(f).parameters} - {
+            "methods", "name", "wanted",
+        }  # fmt: skip
+        found = {"": ask(**given)}
+        for name, changes in OTHER.items():
+            try:
+                found[name] = ask(**given | changes)
+            except TypeError:  # it has no such argument
+                assert name in ("measure", "epsilon")
+        assert len(set(found.values())) == len(found) >= 9
 
 
 class TestCrowding:
@@ -221,13 +261,18 @@ class TestRecommend:
 
     def test_a_data_set_plans_for_itself(self):
         points = snh.synthetic_points("milwaukee", 5_000)
+        known = snh.PrivateDataset(points, 1, unit="record", n_public=True)
+        same = snh.recommend(5_000, "0.4", (100, 300), region=points.region)
+        assert known.plan((100, 300), epsilon="0.4").evidence.equals(same.evidence)
         owners = snh.Points(points.region, points.xy, np.arange(5_000) // 2)
         data = snh.PrivateDataset(owners, 1, unit="user", max_per_user=2, n_public=False)
-        found = data.plan((100, 300), epsilon="0.4", n=5_000)
-        same = snh.recommend(
-            5_000, "0.4", (100, 300), region=points.region, unit="user", max_per_user=2
-        )
-        assert found.evidence.equals(same.evidence)
+        for more in ({}, {"public": PUBLIC, "by": snh.By.weekday()}):
+            found = data.plan((100, 300), epsilon="0.4", n=5_000, **more)
+            same = snh.recommend(
+                5_000, "0.4", (100, 300), region=points.region, unit="user", max_per_user=2, **more
+            )
+            assert found.evidence.equals(same.evidence)
+            assert found.split == same.split
         assert data.ledger.spent == 0
         with pytest.raises(InputError, match="give plan a rough n"):
             data.plan(epsilon="0.4")

@@ -42,6 +42,19 @@ def test_delta_is_subtracted_before_the_quotient():
     assert epsilon_lower_bound((100, 0), (1_000, 1_000), delta=0.1) == 0
 
 
+def test_a_delta_is_given_to_every_bound():
+    """One run of ten returns the input."""
+    rng = np.random.default_rng(0)
+
+    def leak(given):
+        return given * (rng.random() < 0.1)
+
+    assert audited_epsilon(leak, 1, 2, 2_000) > 2
+    assert audited_epsilon(leak, 1, 2, 2_000, delta=0.15) == 0
+    assert audit_mechanism(leak, {"": (1, 2)}, 1, 2_000, delta=0.15).largest == 0
+    assert largest_accuracy(1, 0.15) == pytest.approx((np.e + 0.15) / (np.e + 1))
+
+
 def test_the_bound_holds_with_its_confidence():
     """More than 90 wrong bounds in 300 audits at 80 % have a probability below 2e-5."""
     fair = (counting(Fraction(1), seed, 200) for seed in range(300))
@@ -103,6 +116,9 @@ class TestSeveralPairs:
             for pairs in (1, 9)
         )
         assert 0 < among.shown[0] < alone.shown[0]
+        less = audit_mechanism(counting(Fraction(1)), {0: (0, 1)}, 1, 1_000, confidence=0.8)
+        assert less.shown[0] > alone.shown[0]
+        assert (less.confidence, alone.confidence) == (0.8, 0.99)
 
     def test_a_promise_that_holds_is_not_refuted(self):
         assert not Audit(0.5, {"a": 0.31, "b": 0.5}, 2_000, 0.99).refuted
@@ -131,7 +147,10 @@ class TestMembership:
     def test_inputs_without_noise_are_always_told_apart(self, sign):
         right, least = membership_accuracy(lambda given: sign * given, 0, 1, 400)
         assert right == 1
-        assert 0.98 < least < 1
+        # By hand: 400 guesses are right with a probability of p^400, which is 1 %.
+        assert least == pytest.approx(0.01 ** (1 / 400))
+        _, surer = membership_accuracy(lambda given: sign * given, 0, 1, 400, confidence=0.999)
+        assert surer == pytest.approx(0.001 ** (1 / 400))
 
     def test_the_largest_accuracy_is_that_of_randomised_response(self):
         assert largest_accuracy(np.log(3)) == pytest.approx(0.75)

@@ -1,6 +1,7 @@
 """What the only access to private records gives, what it costs, and what it refuses."""
 
 from fractions import Fraction
+from inspect import isfunction
 
 import numpy as np
 import pytest
@@ -39,11 +40,18 @@ MEASUREMENTS = {
     "products": lambda p, e: p.products(GRID, np.eye(2, dtype=int), e),
     "splits": lambda p, e: p.splits(2, 99, e),
     "buckets": lambda p, e: p.buckets(GRID, np.arange(4), 1, e),
+    "halves": lambda p, e: p.halves(GRID, [Fraction(1, 2)] * 2, Fraction(1, 5), 1, 1, e),
     "gradients": lambda p, e: p.gradients(
         GRID.boxes(), 1.0, steps=2, size=3, batch=4, clip=1.0, epsilon=e
     ),
 }
 every = pytest.mark.parametrize(("name", "measure"), MEASUREMENTS.items(), ids=MEASUREMENTS)
+
+
+def test_every_measurement_is_tried():
+    methods = {name for name, thing in vars(Measurements).items() if isfunction(thing)}
+    public = {name for name in methods if not name.startswith("_")}
+    assert public - {"close", "inverse_scale"} == set(MEASUREMENTS)
 
 
 class TestCost:

@@ -3,7 +3,8 @@ from fractions import Fraction
 import pytest
 from scipy.stats import dlaplace
 
-from snhkit.privacy import SystemEntropy, discrete_laplace, noise_variance
+from snhkit.privacy import Rho, SystemEntropy, discrete_laplace, noise_variance
+from snhkit.privacy.scale import inverse_scale
 
 
 @pytest.mark.parametrize("epsilon", ["1/1000", "1/50", "1", "7/2", "40"])
@@ -11,6 +12,13 @@ from snhkit.privacy import SystemEntropy, discrete_laplace, noise_variance
 def test_the_variance_is_that_of_the_distribution(epsilon, sensitivity):
     expected = dlaplace(float(Fraction(epsilon) / sensitivity)).var()
     assert noise_variance(Fraction(epsilon), sensitivity) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("price", [Fraction(1, 200), Rho(Fraction(1, 20_000))])
+@pytest.mark.parametrize("sensitivity", [1, 7])
+def test_laplace_noise_of_the_inverse_scale_has_the_variance(price, sensitivity):
+    wide = 2 / inverse_scale(price, sensitivity) ** 2
+    assert noise_variance(price, sensitivity) == pytest.approx(wide, rel=1e-4)
 
 
 def test_extreme_epsilons():

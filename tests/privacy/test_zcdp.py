@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from snhkit.errors import InputError
-from snhkit.privacy import Rho, epsilon_of, rho_of
+from snhkit.privacy import Rho, epsilon_of, rho_of, zcdp
 from snhkit.privacy.zcdp import pure_rho
 
 DELTA = Fraction(1, 10**6)
@@ -100,19 +100,27 @@ def test_a_rho_is_a_positive_fraction(value):
         Rho(value)
 
 
-@pytest.mark.parametrize("rho", [Fraction(1, k) for k in (7, 13, 97, 997, 10_007)])
-def test_the_epsilon_of_a_rho_is_never_rounded_down(rho):
-    """The theorem at the best order, in 50 digits; the order only makes it larger."""
+def best_in_50_digits(loss) -> Decimal:
+    """Return the least ``loss(alpha)`` over orders alpha above 1."""
+    orders = [1 + Decimal(x) for x in np.exp(np.linspace(-3, 12, 3_001))]
+    best = min(orders, key=loss)
+    for step in (best / 10**4, best / 10**6, best / 10**8):
+        best = min((best + step * k for k in range(-100, 101)), key=loss)
+    return loss(best)
+
+
+def offset(alpha: Decimal) -> Decimal:
+    return (1 - 1 / alpha).ln() - (alpha.ln() + Decimal("1e-6").ln()) / (alpha - 1)
+
+
+@pytest.mark.parametrize("k", [1, 7, 13, 97, 997, 10_007])
+def test_floats_never_err_to_the_unsafe_side(k, monkeypatch):
+    """Before all but nine digits are cut off."""
+    monkeypatch.setattr(zcdp, "rounded", lambda value, _: Fraction(value))
     with localcontext(prec=50):
-        of, log_delta = Decimal(rho.numerator) / rho.denominator, Decimal("1e-6").ln()
-
-        def needed(alpha: float) -> Decimal:
-            a = Decimal(alpha)
-            return a * of + (1 - 1 / a).ln() - (a.ln() + log_delta) / (a - 1)
-
-        orders = 1 + np.exp(np.linspace(-3, 12, 3_001))
-        best = min(orders, key=needed)
-        least = min(map(needed, best * np.linspace(0.99, 1.01, 2_001)))
-        found = epsilon_of(rho, DELTA)
-        # Orders beside the best one cost a relative 1e-12 at most.
-        assert Decimal(found.numerator) / found.denominator >= least * (1 - Decimal("1e-11"))
+        least = best_in_50_digits(lambda alpha: alpha / k + offset(alpha))
+        most = -best_in_50_digits(lambda alpha: -(Decimal(10) / k - offset(alpha)) / alpha)
+        epsilon, rho = epsilon_of(Fraction(1, k), DELTA), rho_of(Fraction(10, k), DELTA)
+        high, low = (Decimal(one.numerator) / one.denominator for one in (epsilon, rho))
+        assert 0 < high / least - 1 < Decimal("2e-11")
+        assert 0 < 1 - low / most < Decimal("2e-11")

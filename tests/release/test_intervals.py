@@ -49,13 +49,14 @@ def test_what_covers_no_area_holds_nobody():
     assert something[0] < something[1]
 
 
-def test_bounds_are_the_answer_and_quantiles_of_its_bin():
+@pytest.mark.parametrize("level", [0.5, 0.85, 0.9, 0.96, 0.99])
+def test_bounds_are_the_answer_and_quantiles_of_its_bin(level):
     asked = known([20.0], 30.0)
     table = interval_table()["quantiles"]["Identity"][str(bins_of(asked)[0])]
-    low, high = (table[LEVELS.index(p)] for p in (0.05, 0.95))
+    low, high = np.interp([(1 - level) / 2, (1 + level) / 2], LEVELS, table)
     unit = scales(asked)[0]
     wanted = [[20 + low * unit, 20 + high * unit]]
-    assert usual_bounds("Identity", asked, 0.9) == pytest.approx(np.array(wanted))
+    assert usual_bounds("Identity", asked, level) == pytest.approx(np.array(wanted))
 
 
 def test_a_higher_level_is_wider():
@@ -92,6 +93,25 @@ def test_bins_without_a_measurement_are_those_of_the_nearest():
     full = _filled(found).reshape(*SHAPE, -1)
     assert (full[0, 1, 1] == 1).all()
     assert (full[3, 5, 7] == 2).all()
+    # Of these, (1, 0, 0) is 3 away, (0, 0, 4) is 4 away; and (0, 1, 0) 2, (0, 0, 3) 3.
+    for near, far in [
+        ((1, 0, 0), (0, 0, 4)), ((1, 0, 0), (0, 2, 0)), ((0, 1, 0), (0, 0, 3)),
+        ((0, 1, 0), (1, 0, 0)), ((0, 0, 2), (1, 0, 0)), ((0, 0, 1), (0, 1, 0)),
+    ]:  # fmt: skip
+        found[:] = np.nan
+        found[np.ravel_multi_index(near, SHAPE)], found[np.ravel_multi_index(far, SHAPE)] = 1.0, 2.0
+        assert (_filled(found)[0] == 1).all()
+
+
+def test_the_bin_of_a_query_by_hand():
+    def bin_of(**changes):
+        return tuple(map(int, np.unravel_index(bins_of(known(**changes))[0], SHAPE)))
+
+    assert bin_of(answers=[20.0]) == (0, 2, 4)  # 50 m, one cell, 10 records at a resolution of 2
+    assert bin_of(answers=[20.0], side=100.0) == (1, 2, 4)
+    assert bin_of(answers=[-5.0], side=2_000.0, cells=0.05) == (3, 0, 0)
+    assert bin_of(answers=[4_000.0], cells=50.0) == (0, 5, 8)
+    assert bin_of(answers=[4_000.0], cells=50.0, epsilon=0.1) == (0, 5, 7)
 
 
 @pytest.mark.parametrize("where", ["around", "anywhere"])
@@ -211,3 +231,7 @@ def test_bounds_hold_nine_of_ten_where_nothing_else_is_asked(release):
     given, default = release.interval(boxes, level=0.9), release.interval(boxes)
     np.testing.assert_array_equal(given, default)
     assert np.diff(release.interval(boxes, level=0.95)).sum() > np.diff(given).sum()
+    found = release.estimate(boxes, level=0.95)
+    np.testing.assert_array_equal(found[["low", "high"]], release.interval(boxes, level=0.95))
+    assert "The 95 % interval" in found.attrs["intervals"]
+    assert "The 90 % interval" in release.estimate(boxes).attrs["intervals"]

@@ -1,5 +1,7 @@
+import geopandas as gpd
 import numpy as np
 import pytest
+import shapely
 
 from snhkit import load
 from snhkit.builders import Identity
@@ -8,6 +10,7 @@ from snhkit.geometry import Grid, RangeQueries, Region
 from snhkit.models.grid_model import GridModel
 from snhkit.privacy import PrivacyUnit, Spend, exact
 from snhkit.release import Release
+from snhkit.release.estimates import Estimates
 
 
 @pytest.fixture
@@ -129,3 +132,21 @@ def test_asking_changes_nothing(identity, city, tmp_path):
     identity.cells()
     assert identity.to_bytes() == before
     assert load(identity.save(tmp_path / "a.snh")).to_bytes() == before
+
+
+def test_the_epsilon_of_a_record_is_that_of_a_persons_divided_by_five(city):
+    assert told(city).record_epsilon == pytest.approx(0.04)
+    gaussian = told(city, spends=(Spend(exact(1) * 0, "cells", rho=exact("0.04")),))
+    assert gaussian.record_epsilon == pytest.approx(2 * 0.2 / 5)
+
+
+def test_a_query_beyond_the_region_by_more_than_a_metre_is_marked(identity, city):
+    """Each of the four sides by half a metre and by two."""
+    sides = [(-0.5, 0, 50, 50), (0, -0.5, 50, 50), (350, 0, 50.5, 50), (0, 350, 50, 50.5)]
+    past = [(-2, 0, 50, 50), (0, -2, 50, 50), (350, 0, 52, 50), (0, 350, 50, 52)]
+    found = Estimates.of(identity, RangeQueries(city, *np.transpose(sides + past))).beyond
+    assert found.tolist() == [False] * 4 + [True] * 4
+    shapes = gpd.GeoSeries(
+        [shapely.box(-50, 0, 50, 90), shapely.box(-50, 0, 250, 90)], crs=city.crs
+    )
+    assert Estimates.of(identity, shapes).beyond.tolist() == [False, True]

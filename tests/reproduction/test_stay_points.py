@@ -45,9 +45,10 @@ def test_it_is_the_definition(fixes):
     trace = pd.DataFrame(
         {"user": user, "time": 60 * minute, "lat": place * 37 / DEGREE_M, "lon": 5}
     )
-    found = stay_points(trace)
-    told = found[["user", "arrived", "left", "fixes"]].itertuples(index=False, name=None)
-    assert list(told) == by_loops(trace, 100, 30)
+    for changes in ({}, {"distance_m": 160.0}, {"minutes": 9}):
+        found = stay_points(trace, **changes)
+        told = found[["user", "arrived", "left", "fixes"]].itertuples(index=False, name=None)
+        assert list(told) == by_loops(trace, **{"distance_m": 100, "minutes": 30} | changes)
 
 
 def test_the_place_is_the_mean_of_the_fixes():

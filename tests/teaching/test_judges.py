@@ -46,6 +46,16 @@ def test_zero_is_compared_by_the_difference():
     assert not number(0.1, 0, "", "", within=0.01)
 
 
+def test_how_near_an_answer_must_be():
+    assert number(4.07, 4, "", "")
+    assert not number(4.09, 4, "", "")
+    assert numbers([2, 1.019], [2, 1], ["a", "b"], "", ["", ""])
+    assert not numbers([2, 1.021], [2, 1], ["a", "b"], "", ["", ""])
+    assert numbers([2, 1.09], [2, 1], ["a", "b"], "", ["", ""], within=0.1)
+    assert not function(lambda x: x**0.50001, root, [(4,)], "", "")
+    assert function(lambda x: x**0.50001, root, [(4,)], "", "", within=1e-4)
+
+
 def test_several_numbers_name_those_that_are_off_with_the_first_hint():
     names, hints = ["a", "b", "c"], ["first", "second", "third"]
     assert numbers([1, 2, 3], [1, 2, 3], names, "Good.", hints)

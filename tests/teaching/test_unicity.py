@@ -20,6 +20,7 @@ def test_who_fits_is_what_one_counts_by_hand():
     assert fits == [[0, 1, 2], [0]]
     assert traces.who_fits(traces.clues_of(2, 1)).tolist() == [2]
     assert traces.people(3).tolist() == [0, 1]
+    assert len({tuple(traces.clues_of(0, 1, seed)) for seed in range(30)}) == 3
 
 
 def test_rounding_hides_and_more_clues_tell_more():

@@ -108,6 +108,28 @@ def test_build_answer_and_pay(fargo):
     assert "No box yet" in table(fargo)[1][0]
 
 
+def test_what_is_given_reaches_the_explorer(tmp_path):
+    points = synthetic_points("fargo", 2_000)
+    public = synthetic_points("fargo", 500, "public")
+    explorer = explore(
+        points, title="Trips in May", public=public, budget=Budget(3), unit="user",
+        max_per_user=4, ledger=tmp_path / "a.ledger", epsilon="0.5", methods=["identity"],
+        sizes_m=(40, 700), height=640, tiles="https://tiles.example/{z}/{x}/{y}.png",
+        attr="The Example",
+    )  # fmt: skip
+    made, controls = explorer._session, explorer._controls
+    assert (made.title, made.public) == ("Trips in May", public)
+    assert explorer.dataset.unit == PrivacyUnit("user", 4)
+    assert explorer.dataset.ledger.total == 3
+    assert (tmp_path / "a.ledger").exists()
+    assert (controls.sizes_m, controls.chosen) == ((40, 700), ["identity"])
+    assert explorer.layout.height == "640px"
+    assert "tiles.example" in explorer.map._html
+    assert "The Example" in explorer.map._html
+    explorer.build()
+    assert list(explorer.releases) == ["Identity, ε = 0.5"]
+
+
 def test_boxes_are_where_they_were_drawn(fargo):
     fargo.map.boxes = [BOX]
     south, west, north, east = BOX

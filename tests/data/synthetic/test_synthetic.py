@@ -5,6 +5,7 @@ from scipy.stats import entropy, spearmanr
 
 from snhkit.data import CITIES, city, synthetic_points
 from snhkit.data.synthetic.layout import layout
+from snhkit.data.synthetic.synthetic import _users
 from snhkit.errors import InputError
 
 
@@ -85,6 +86,16 @@ def test_users_have_heavy_tails_and_districts():
     spread = [np.median(np.linalg.norm(xy - np.median(xy, axis=0), axis=1)) for xy in heavy]
     everyone = np.median(np.linalg.norm(points.xy - np.median(points.xy, axis=0), axis=1))
     assert np.median(spread) < 0.6 * everyone
+
+
+def test_one_record_in_five_is_in_any_district():
+    district = np.repeat(np.arange(10), 2_000)
+    user = _users(np.random.default_rng(0), district)
+    table = np.zeros((user.max() + 1, 10))
+    np.add.at(table, (user, district), 1)
+    heavy = table[table.sum(axis=1) >= 50]
+    home = (heavy.max(axis=1) / heavy.sum(axis=1)).mean()
+    assert home == pytest.approx(0.8 + 0.2 / 10, abs=0.05)
 
 
 def test_public_records_repeat_the_coordinates_of_venues():

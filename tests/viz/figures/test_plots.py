@@ -35,8 +35,17 @@ def test_surfaces_stand_side_by_side_on_one_scale(two_releases):
     # Row 0 of the picture is the south: x runs along columns.
     np.testing.assert_allclose(first.get_array(), two_releases["Exact"].values.T)
     assert first.origin == "lower"
+    assert first.get_extent() == [0, 1, 0, 1]  # in kilometres
     assert figure.axes[-1].get_ylabel() == "records per hectare"
     assert saved(figure)
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_maps_in_a_row_and_their_colours_can_be_chosen(two_releases, columns):
+    figure = surface_figure(two_releases, columns=columns, colours="cividis")
+    maps = [axis for axis in figure.axes if axis.images]
+    assert {axis.images[0].cmap.name for axis in maps} == {"cividis"}
+    assert maps[0].get_subplotspec().get_gridspec().get_geometry() == (2 // columns, columns)
 
 
 def test_names_are_no_formulas(two_releases):
