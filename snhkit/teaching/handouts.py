@@ -1,4 +1,4 @@
-"""Handouts: two printed pages of a lecture, with its headings, formulas, boxed lines and figures."""
+"""Handouts: a lecture's headings, lists, formulas, boxed lines and figures on two printed pages."""
 
 import html
 import os
@@ -24,7 +24,7 @@ h1, h2 {{ color: #0b4f7d; margin: .5em 0 .2em; break-after: avoid }}
 h1 {{ font-size: 1.7em; margin-top: 0 }} h2 {{ font-size: 1.2em }}
 p, ul, ol, math, figure {{ margin: .3em 0 }} figure, blockquote, math {{ break-inside: avoid }}
 ol, ul {{ padding-left: 1.6em }} math {{ font-size: .95em }}
-blockquote {{ border-left: .3em solid #e69f00; margin: .4em 0; padding: .1em .6em; background: #faf6ec }}
+blockquote {{ border-left: .3em solid #e69f00; margin: .4em 0; padding: .1em .6em }}
 img {{ display: block; max-width: 100%; max-height: {1:.0f}mm; margin: auto }}
 figcaption {{ font-size: .85em; color: #555 }} .anchor-link {{ display: none }}
 """
@@ -81,7 +81,8 @@ def handout_pdf(notebook: dict[str, Any]) -> bytes:
         words += ["--no-pdf-header-footer", f"--print-to-pdf={pdf}", page.as_uri()]
         for size in _SIZES:
             page.write_text(handout(notebook, size), encoding="utf-8")
-            done = subprocess.run([browser, *root, *words], capture_output=True, text=True)
+            command = [browser, *root, *words]
+            done = subprocess.run(command, capture_output=True, text=True)  # noqa: S603
             if done.returncode or not pdf.exists():
                 raise InputError(f"{browser} did not print: {done.stderr[-300:]}")
             content = pdf.read_bytes()
