@@ -15,7 +15,8 @@ from snhkit.errors import InputError
 from snhkit.teaching.slides import formulas
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-_KEPT = re.compile(r"#|>|- |\d+\. |\$\$|\*\*In short")
+_KEPT = re.compile(r"#|>|- |You will learn|\d+\. |\$\$|\*\*(?!\d|Everybody|Exercise|Guess|It takes|Play|Problem|"
+                   r"Spent|The people|Try|What to|Your)")  # fmt: skip
 _SIZES = (1.0, 0.9, 0.8, 0.7, 0.6)
 _STYLE = """
 @page {{ size: A4; margin: 12mm }}
@@ -52,13 +53,15 @@ def handout(notebook: dict[str, Any], size: float = 1.0) -> str:
 
 def _kept(text: str) -> list[str]:
     """Return the blocks of a text that a handout has; a formula comes with the words before it."""
-    blocks = text.split("\n\n")
-    kept = []
-    for before, block in zip(["", *blocks], blocks, strict=False):
-        if _KEPT.match(block):
-            if block.startswith("$$") and not _KEPT.match(before):
+    kept, proving, before = [], False, ""
+    for block in text.split("\n\n"):
+        said, proof, _ = block.partition("*Proof")
+        if not proving and _KEPT.match(said):
+            if said.startswith("$$") and not _KEPT.match(before):
                 kept.append(before.rpartition(". ")[2])
-            kept.append(block)
+            kept.append(said)
+        proving = (proving or bool(proof)) and not re.search(r"∎|\\square", block)
+        before = block
     return kept
 
 
