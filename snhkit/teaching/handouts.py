@@ -15,8 +15,10 @@ from snhkit.errors import InputError
 from snhkit.teaching.slides import formulas
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-_KEPT = re.compile(r"#|>|- |You will learn|\d+\. |\$\$|\*\*(?!\d|Everybody|Exercise|Guess|It takes|Play|Problem|"
-                   r"Spent|The people|Try|What to|Your)")  # fmt: skip
+_KEPT = re.compile(
+    r"#|>|- |\d+\. |\$\$|You will learn|"
+    r"\*\*(?!\d|Everybody|Exercise|Guess|It takes|Play|Problem|Spent|The people|Try|What to|Your)"
+)
 _SIZES = (1.0, 0.9, 0.8, 0.7, 0.6)
 _STYLE = """
 @page {{ size: A4; margin: 12mm }}
