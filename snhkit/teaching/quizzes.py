@@ -5,8 +5,6 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from snhkit.teaching.copies import options
 
-_QTI = "http://www.imsglobal.org/xsd/ims_qtiasiv1p2"
-
 
 def moodle_xml(name: str, quiz: dict[str, Any]) -> str:
     """Return a quiz as a Moodle question bank, in a category of its own."""
@@ -29,7 +27,7 @@ def moodle_xml(name: str, quiz: dict[str, Any]) -> str:
 
 def qti_xml(name: str, quiz: dict[str, Any]) -> str:
     """Return a quiz as an assessment in QTI 1.2, with the reason as feedback on any answer."""
-    top = Element("questestinterop", xmlns=_QTI)
+    top = Element("questestinterop")
     assessment = _add(top, "assessment", ident=name, title=quiz["title"])
     section = _add(assessment, "section", ident=f"{name}-questions")
     for number, question in enumerate(quiz["question"], 1):

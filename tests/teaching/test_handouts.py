@@ -25,7 +25,7 @@ $$a^2 + b$$
 
 - a point
 
-*Proof.* Long.
+*Proof.* Long. ∎
 
 **In short.** It is so."""
 
