@@ -267,11 +267,7 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
     # 0. Before privacy
     "00-left-over": partial(
         function,
-        cases=[
-            ((1_500_000, 50, 4), 0.24),
-            ((20_000, 10, 2), 200),
-            ((7, 3, 0), 7),
-        ],
+        cases=[((1_500_000, 50, 4), 0.24), ((20_000, 10, 2), 200), ((7, 3, 0), 7)],
         why="Of 1.5 million, 0.24 others are left on average, and nobody else in 79 % of cases.",
         hint="Each clue leaves one in one_in of the other people who are still possible.",
         slips=[
@@ -330,12 +326,7 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
     # 2. Privacy by hand
     "02-largest-epsilon": partial(
         function,
-        cases=[
-            ((0.6,), 0.405465108),
-            ((0.75,), 1.09861229),
-            ((0.99,), 4.59511985),
-            ((0.5,), 0),
-        ],
+        cases=[((0.6,), 0.405465108), ((0.75,), 1.09861229), ((0.99,), 4.59511985), ((0.5,), 0)],
         why="For 60 % the odds may grow from 1 to 0.6 / 0.4 = 1.5, and ln 1.5 is 0.405.",
         hint="The odds of 60 % are 0.6 / 0.4. Which ε makes e^ε that large?",
         slips=[
@@ -363,11 +354,7 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
     "02-bet": _bet,
     "02-answers": partial(
         function,
-        cases=[
-            ((0.1, 0.5), [800, 80]),
-            ((0.05, 0.5), [3200, 160]),
-            ((0.1, 2.0), [50, 5]),
-        ],
+        cases=[((0.1, 0.5), [800, 80]), ((0.05, 0.5), [3200, 160]), ((0.1, 2.0), [50, 5])],
         why="At ε = 0.1, half a record needs about 800 answers, whose ε add up to 80.",
         hint="The variance of the mean of k answers is that of one, divided by k. Costs add up.",
         within=0.02,
@@ -421,10 +408,7 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
     ),
     "05-scaled": partial(
         function,
-        cases=[
-            ((0.2, 40_000, 8000), 1),
-            ((1, 5000, 20_000), 0.25),
-        ],
+        cases=[((0.2, 40_000, 8000), 1), ((1, 5000, 20_000), 0.25)],
         why="n·ε is the same for both cities.",
         hint="n·ε must be the same for both cities.",
         slips=[
@@ -491,11 +475,7 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
     ),
     "07-luck": partial(
         function,
-        cases=[
-            ((5, 3), 0.04),
-            ((2, 1), 1),
-            ((4, 2), 0.25),
-        ],
+        cases=[((5, 3), 0.04), ((2, 1), 1), ((4, 2), 0.25)],
         why="5 · (1/5)³ = 1/25: if all are equally good, one figure in 25 has one winner "
         "throughout.",
         hint="A given method wins one run with probability 1/methods. With what probability does "
@@ -610,73 +590,13 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
     ),
     "10-total": partial(
         function,
-        cases=[
-            ((2.0, 365), 38.2099463),
-            ((14.0, 7), 37.0405184),
-            ((3.0, 1), 3),
-        ],
+        cases=[((2.0, 365), 38.2099463), ((14.0, 7), 37.0405184), ((3.0, 1), 3)],
         why="The variances of 365 days add up, and the root of 365 is 19.1.",
         hint="Add the variances of the days, then take the root.",
         slips=[
             (lambda noise, days: noise * days, "Variances add up, standard deviations do not."),
             (lambda noise, days: noise**2 * days, "That is the variance. The noise is its root."),
         ],
-    ),
-    # 11. Other promises
-    "11-delta": lambda answer: number(
-        answer,
-        1,
-        "With probability 1/100,000 for each of 100,000 records, one is expected to be revealed.",
-        "Multiply the probability for one record by the number of records.",
-        slips={1e-5: "That is the probability for one record. There are 100,000 records."},
-    ),
-    "11-truthful": partial(
-        function,
-        cases=[
-            ((2, 1), 0.731058579),
-            ((400, 1), 0.0067666371),
-            ((10, 0.5), 0.154828099),
-            ((10, 3), 0.690567858),
-        ],
-        why="The true cell is e^ε times as probable as each other one, and all k add up to 1.",
-        hint="Let each other cell have the probability q, and the true one e^ε · q. Their sum is "
-        "1.",
-        slips=[
-            (
-                lambda k, epsilon: 1 / (1 + np.exp(-epsilon)),
-                "That is right for two cells, as in Warner's method. There are k.",
-            ),
-            (
-                lambda k, epsilon: np.exp(epsilon) / (np.exp(epsilon) + k),
-                "There are k - 1 other cells, not k.",
-            ),
-        ],
-    ),
-    "11-apart": partial(
-        function,
-        cases=[
-            ((3, 1), 20.0855369),
-            ((0.5, 2), 2.71828183),
-            ((0, 1), 1),
-        ],
-        why="The factor for 3 km, at an ε of 1 per km, is e³ ≈ 20.",
-        hint="The factor is e to the distance in km times ε per km.",
-        slips=[
-            (
-                lambda km, epsilon: km * epsilon,
-                "That is the exponent. The factor is e to this exponent.",
-            ),
-        ],
-    ),
-    "11-council": lambda answer: choice(
-        answer,
-        "C",
-        "C says how much may be learned, from which data, and what is not hidden.",
-        {
-            "A": "Nothing is absolutely safe, and lecture 0 showed that anonymising does not help.",
-            "B": "ε is not the probability of a leak: it bounds what every release reveals.",
-            "D": "Facts about crowds are not hidden, and should not be.",
-        },
     ),
     **THEORY,
 }

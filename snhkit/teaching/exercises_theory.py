@@ -1,4 +1,4 @@
-"""Judges of the answers to exercises of lectures 12 to 14, on choices, composition and DP-SGD."""
+"""Judges of the answers to exercises of lectures 11 to 14, on other promises, choices, composition and DP-SGD."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from snhkit.teaching.judges import Verdict, function, result_of
+from snhkit.teaching.judges import Verdict, choice, function, number, result_of
 
 
 def _softmax(exponents: ArrayLike) -> NDArray[np.float64]:
@@ -126,6 +126,58 @@ def _rho(epsilon: float, delta: float) -> float:
 
 
 THEORY: dict[str, Callable[..., Verdict]] = {
+    # 11. Other promises
+    "11-delta": lambda answer: number(
+        answer,
+        1,
+        "With probability 1/100,000 for each of 100,000 records, one is expected to be revealed.",
+        "Multiply the probability for one record by the number of records.",
+        slips={1e-5: "That is the probability for one record. There are 100,000 records."},
+    ),
+    "11-truthful": partial(
+        function,
+        cases=[
+            ((2, 1), 0.731058579),
+            ((400, 1), 0.0067666371),
+            ((10, 0.5), 0.154828099),
+            ((10, 3), 0.690567858),
+        ],
+        why="The true cell is e^ε times as probable as each other one, and all k add up to 1.",
+        hint="Let each other cell have the probability q, and the true one e^ε · q. Their sum is "
+        "1.",
+        slips=[
+            (
+                lambda k, epsilon: 1 / (1 + np.exp(-epsilon)),
+                "That is right for two cells, as in Warner's method. There are k.",
+            ),
+            (
+                lambda k, epsilon: np.exp(epsilon) / (np.exp(epsilon) + k),
+                "There are k - 1 other cells, not k.",
+            ),
+        ],
+    ),
+    "11-apart": partial(
+        function,
+        cases=[((3, 1), 20.0855369), ((0.5, 2), 2.71828183), ((0, 1), 1)],
+        why="The factor for 3 km, at an ε of 1 per km, is e³ ≈ 20.",
+        hint="The factor is e to the distance in km times ε per km.",
+        slips=[
+            (
+                lambda km, epsilon: km * epsilon,
+                "That is the exponent. The factor is e to this exponent.",
+            ),
+        ],
+    ),
+    "11-council": lambda answer: choice(
+        answer,
+        "C",
+        "C says how much may be learned, from which data, and what is not hidden.",
+        {
+            "A": "Nothing is absolutely safe, and lecture 0 showed that anonymising does not help.",
+            "B": "ε is not the probability of a leak: it bounds what every release reveals.",
+            "D": "Facts about crowds are not hidden, and should not be.",
+        },
+    ),
     # 12. Choosing a place
     "12-chances": partial(
         function,
@@ -201,11 +253,7 @@ THEORY: dict[str, Callable[..., Verdict]] = {
     ),
     "13-most-answers": partial(
         function,
-        cases=[
-            ((1.0, 1e-06, 50.0), 87),
-            ((0.5, 1e-05, 100.0), 106),
-            ((3.0, 1e-09, 20.0), 81),
-        ],
+        cases=[((1.0, 1e-06, 50.0), 87), ((0.5, 1e-05, 100.0), 106), ((3.0, 1e-09, 20.0), 81)],
         why="With noise of 50, 87 answers cost at most (1, 10⁻⁶) together.",
         hint="√ρ = √(L + ε) - √L, with L = ln(1/δ). Each answer costs 1/(2 std²) of this ρ.",
         slips=[
@@ -275,11 +323,7 @@ THEORY: dict[str, Callable[..., Verdict]] = {
     ),
     "14-noise": partial(
         function,
-        cases=[
-            ((0.5, 100, 1.0), 10),
-            ((0.02, 300, 2.0), 173.205081),
-            ((0.1, 1, 0.5), 1.11803399),
-        ],
+        cases=[((0.5, 100, 1.0), 10), ((0.02, 300, 2.0), 173.205081), ((0.1, 1, 0.5), 1.11803399)],
         why="A step has ρ / steps, so its noise is √steps times that of one look.",
         hint="Each step may cost ρ / steps, and noise of std costs sensitivity² / (2 std²).",
         slips=[
