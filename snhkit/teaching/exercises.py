@@ -57,8 +57,6 @@ def _bet(answer: Any, epsilon: float) -> Verdict:
 
 
 _PLAYERS = ("ug", "identity", "ag", "privtree", "dawa")
-
-
 _EPSILON, _LEAST, _MOST = 0.2, 1_000, 200_000
 
 
