@@ -1,4 +1,4 @@
-"""Judges of the answers to exercises of lectures 11 to 14: promises, choices, composition and DP-SGD."""
+"""Judges of the exercises of lectures 11 to 14: promises, choices, composition and DP-SGD."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
