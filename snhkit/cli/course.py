@@ -3,7 +3,6 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -21,11 +20,12 @@ _NO_CACHE = shutil.ignore_patterns("__pycache__")
     help="Folder to write, new or empty.",
 )
 @click.option(
-    "--without-solutions",
+    "--teacher",
     is_flag=True,
-    help="Write the folder for students only, not those for teachers and graders.",
+    help="Write solutions, answers and assignments for graders too; needs a checkout of snhkit.",
 )
 @click.option("--slides", is_flag=True, help="Write slides too; runs every lecture (minutes).")
+@click.option("--handouts", is_flag=True, help="Write handouts too; runs every lecture (minutes).")
 @click.option(
     "--lecture",
     "chosen",
@@ -33,15 +33,17 @@ _NO_CACHE = shutil.ignore_patterns("__pycache__")
     help="Lecture to write, such as 02; repeat the option for several [default: all].",
 )
 @click.pass_context
-def course(context, out, without_solutions, slides, chosen) -> None:
-    """Write the lectures for a class: for students, for teachers and, with --slides, as slides.
+def course(context, out, teacher, slides, handouts, chosen) -> None:
+    """Write the lectures for a class: for students and, with --teacher, for teachers and graders.
 
-    The folder "students" has notebooks with empty exercises, and quizzes without answers. The
-    folder "teachers" has notebooks with solutions, and quizzes with answers. The folder "nbgrader"
-    is a course for nbgrader, with one assignment for each lecture, and "otter" has the same
-    assignments for otter-grader. The folder "slides" has one HTML page for each lecture, which can
-    be shown without a network. "students/league.txt" is the assignment for "snhkit course league";
-    "teachers/league" has a rubric, and eight hand-ins as a sample.
+    The folder "students" has notebooks with empty exercises, quizzes without answers, and the
+    assignment for "snhkit course league". With --teacher, the folder "teachers" has notebooks with
+    solutions, quizzes with answers, also for Moodle (.moodle.xml) and in QTI 1.2 (.qti.xml), and
+    the league's rubric with eight hand-ins as a sample; the folder "nbgrader" is a course for
+    nbgrader, with one assignment for each lecture, and "otter" has the same for otter-grader. Their
+    hidden tests have inputs that are drawn anew each time. With --slides, the folder "slides" has
+    one HTML page for each lecture, which can be shown without a network; with --handouts, the
+    folder "handouts" has two pages of each as a PDF, which needs Chromium.
     """
     if context.invoked_subcommand:
         return
@@ -52,32 +54,43 @@ def course(context, out, without_solutions, slides, chosen) -> None:
     notebooks = _chosen(copies.lectures(), chosen)
     if out.exists() and any(out.iterdir()):
         raise InputError(f"{out} is not empty: give a new folder, so that nothing is replaced.")
-    for path in notebooks:
-        lecture = json.loads(path.read_text(encoding="utf-8"))
-        _write(out / "students" / path.name, copies.without_solutions(lecture))
-        if not without_solutions:
-            _write(out / "teachers" / path.name, copies.with_solutions(lecture))
-            assignment = out / "nbgrader" / "source" / path.stem / path.name
-            _write(assignment, copies.for_nbgrader(lecture))
-            _write(out / "otter" / path.name, copies.for_otter(lecture))
-    if not without_solutions:
-        _write_text(out / "nbgrader" / "nbgrader_config.py", copies.NBGRADER_CONFIG)
     stems = {path.stem for path in notebooks}
-    for path in copies.quizzes():
-        if path.stem in stems:
-            text = path.read_text(encoding="utf-8")
-            _write_text(out / "students" / "quizzes" / path.name, copies.unfolded(text))
-            if not without_solutions:
-                _write_text(out / "teachers" / "quizzes" / path.name, text)
-    if not chosen:
-        texts = copies.league_folder()
-        task = (texts / "assignment.txt").read_text(encoding="utf-8")
-        _write_text(out / "students" / "league.txt", task)
-        if not without_solutions:
-            shutil.copytree(texts, out / "teachers" / "league", ignore=_NO_CACHE)
+    source = copies.checkout()
+    if teacher and source is None:
+        raise InputError(
+            "Solutions are not part of the installed package. Get the source of snhkit, run "
+            "pip install -e . in its folder, and repeat the command."
+        )
+    for name, text in copies.students_files().items():
+        if Path(name).stem in stems or not chosen:
+            _write_text(out / "students" / name, text)
+    if teacher and source is not None:
+        _write_for_teachers(source, stems, out)
+        if not chosen:
+            shutil.copytree(source / "league", out / "teachers" / "league", ignore=_NO_CACHE)
     click.echo(f"{len(notebooks)} lectures are in {out}.")
-    if slides:
-        _write_slides(notebooks, out / "slides")
+    if slides or handouts:
+        _write_pages(notebooks, out, slides, handouts)
+
+
+def _write_for_teachers(source: Path, stems: set[str], out: Path) -> None:
+    """Write solutions, quizzes with answers, and assignments for nbgrader and otter-grader."""
+    from snhkit.teaching import copies
+    from snhkit.teaching.quizzes import moodle_xml, qti_xml
+
+    for stem in sorted(stems):
+        lecture = json.loads((source / f"{stem}.ipynb").read_text(encoding="utf-8"))
+        for name, written in (
+            (f"teachers/{stem}.ipynb", copies.with_solutions),
+            (f"nbgrader/source/{stem}/{stem}.ipynb", copies.for_nbgrader),
+            (f"otter/{stem}.ipynb", copies.for_otter),
+        ):
+            _write_text(out / name, copies.written(written(lecture)))
+        quiz, folder = copies.quizzes()[stem], out / "teachers" / "quizzes"
+        _write_text(folder / f"{stem}.md", copies.quiz_page(quiz))
+        _write_text(folder / f"{stem}.moodle.xml", moodle_xml(stem, quiz))
+        _write_text(folder / f"{stem}.qti.xml", qti_xml(stem, quiz))
+    _write_text(out / "nbgrader" / "nbgrader_config.py", copies.NBGRADER_CONFIG)
 
 
 @course.command("league")
@@ -107,7 +120,7 @@ def league_(folder, key, runs, seconds) -> None:
 
     \b
     Example:
-      snhkit course --out class
+      snhkit course --teacher --out class
       snhkit course league class/teachers/league/sample --key sample
     """
     from snhkit.teaching.league import league
@@ -124,33 +137,41 @@ def _chosen(notebooks: list[Path], wanted: tuple[str, ...]) -> list[Path]:
     return [p for p in notebooks if not wanted or p.stem.startswith(wanted)]
 
 
-def _write_slides(notebooks: list[Path], folder: Path) -> None:
-    """Run each lecture, and write its slides as an HTML page into the folder."""
+def _write_pages(notebooks: list[Path], out: Path, slides: bool, handouts: bool) -> None:
+    """Run each lecture, and write its slides as an HTML page, its handout as a PDF."""
     from tqdm.auto import tqdm
 
     from snhkit.teaching.copies import without_solutions
 
     try:
+        from snhkit.teaching.handouts import handout_pdf
         from snhkit.teaching.kernels import run
-        from snhkit.teaching.slides import slides
+        from snhkit.teaching.slides import slides as page_of
     except ImportError:
-        raise InputError('Slides need nbconvert: pip install "snhkit[course]".') from None
+        raise InputError(
+            'Slides and handouts need nbconvert: pip install "snhkit[course]".'
+        ) from None
 
-    for path in tqdm(notebooks, "slides", unit="lecture", leave=False, disable=None):
-        lecture = json.loads(path.read_text(encoding="utf-8"))
-        _write_text(folder / f"{path.stem}.html", slides(run(without_solutions(lecture))))
-    click.echo(f"{len(notebooks)} pages of slides are in {folder}.")
-
-
-def _write(path: Path, notebook: dict[str, Any]) -> None:
-    _write_text(path, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
+    for path in tqdm(notebooks, "pages", unit="lecture", leave=False, disable=None):
+        done = run(without_solutions(json.loads(path.read_text(encoding="utf-8"))))
+        if slides:
+            _write_text(out / "slides" / f"{path.stem}.html", page_of(done))
+        if handouts:
+            _write_bytes(out / "handouts" / f"{path.stem}.pdf", handout_pdf(done))
+    for name, wanted in (("slides", slides), ("handouts", handouts)):
+        if wanted:
+            click.echo(f"{len(notebooks)} files are in {out / name}.")
 
 
 def _write_text(path: Path, text: str) -> None:
+    _write_bytes(path, text.encode())
+
+
+def _write_bytes(path: Path, content: bytes) -> None:
     from snhkit.files import write_whole
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, text.encode())
+    write_whole(path, content)
 
 
 @click.command()

@@ -1,33 +1,77 @@
-"""The course's files, and copies of its notebooks with or without the solutions of exercises."""
+"""The course's files, and copies of its notebooks with or without the solutions of exercises.
+
+The wheel's build runs this file by its path, to put the students' copies into the wheel.
+"""
 
 import copy
+import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
 _PACKAGE = Path(__file__).parents[1]
+_INSTALLED = _PACKAGE / "_notebooks"
 _FOLDED = re.compile(r"\s*<details>.*?</details>\s*", re.DOTALL)
 _CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def lectures() -> list[Path]:
     """Return the paths of the course's notebooks, in order."""
-    return sorted(_folder().glob("*.ipynb"))
+    return sorted((checkout() or _INSTALLED).glob("*.ipynb"))
 
 
-def quizzes() -> list[Path]:
-    """Return the paths of the quizzes, Markdown files with folded answers, in lecture order."""
-    return sorted((_folder() / "quizzes").glob("*.md"))
+def checkout() -> Path | None:
+    """Return the folder with solutions, answers and the league's rubric; None if installed."""
+    return None if _INSTALLED.is_dir() else _PACKAGE.parent / "notebooks"
 
 
-def league_folder() -> Path:
-    """Return the folder with the league's assignment, its rubric, and sample hand-ins."""
-    return _folder() / "league"
+def quizzes() -> dict[str, dict[str, Any]]:
+    """Return the quizzes of a checkout with their answers, by the names of the lectures."""
+    paths = sorted(((checkout() or _INSTALLED) / "quizzes").glob("*.toml"))
+    return {path.stem: tomllib.loads(path.read_text("utf-8")) for path in paths}
 
 
-def _folder() -> Path:
-    installed = _PACKAGE / "_notebooks"
-    return installed if installed.is_dir() else _PACKAGE.parent / "notebooks"
+def students_files() -> dict[str, str]:
+    """Return the texts of the students' files, by path, which are all that is installed."""
+    if folder := checkout():
+        return for_students(folder)
+    paths = [path for path in sorted(_INSTALLED.rglob("*")) if path.is_file()]
+    return {path.relative_to(_INSTALLED).as_posix(): path.read_text("utf-8") for path in paths}
+
+
+def for_students(folder: Path) -> dict[str, str]:
+    """Return the texts of the students' files, by path, from the folder of all lectures."""
+    files = {}
+    for path in sorted(folder.glob("*.ipynb")):
+        files[path.name] = written(without_solutions(json.loads(path.read_text("utf-8"))))
+    for path in sorted((folder / "quizzes").glob("*.toml")):
+        page = unfolded(quiz_page(tomllib.loads(path.read_text("utf-8"))))
+        files[f"quizzes/{path.stem}.md"] = page
+    return files | {"league.txt": (folder / "league" / "assignment.txt").read_text("utf-8")}
+
+
+def written(notebook: dict[str, Any]) -> str:
+    """Return the text of a notebook's file."""
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def options(question: dict[str, Any]) -> list[str]:
+    """Return a question's options, in an order that says nothing about the right one."""
+    return sorted([question["right"], *question["wrong"]], key=lambda text: text[::-1])
+
+
+def quiz_page(quiz: dict[str, Any]) -> str:
+    """Return a quiz in Markdown, with folded answers."""
+    parts = [f"# Quiz: {quiz['title']}"]
+    for number, question in enumerate(quiz["question"], 1):
+        offered = dict(zip("abcd", options(question), strict=False))
+        right = next(letter for letter, text in offered.items() if text == question["right"])
+        parts += [f"**{number}.** {question['asks']}"]
+        parts += ["\n".join(f"- **{letter}** {text}" for letter, text in offered.items())]
+        answer = f"**{right}** {question['why']}"
+        parts += [f"<details><summary>Answer</summary>\n\n{answer}\n\n</details>"]
+    return "\n\n".join(parts) + "\n"
 
 
 def with_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
@@ -80,7 +124,7 @@ c.ExecutePreprocessor.timeout = 1800  # seconds for a cell, since some train net
 def for_nbgrader(notebook: dict[str, Any]) -> dict[str, Any]:
     """Return the source of an nbgrader assignment: solutions stand between marks, nowhere else.
 
-    Solutions of exercises without a cell are left out.
+    Solutions of exercises without a cell are left out. Functions have hidden tests.
     """
     solved = {cell["id"]: _text(cell) for cell in with_solutions(notebook)["cells"]}
     marked = without_solutions(notebook)
@@ -89,7 +133,20 @@ def for_nbgrader(notebook: dict[str, Any]) -> dict[str, Any]:
             cell["source"] = (
                 f"{_text(cell)}\n### BEGIN SOLUTION\n{solved[cell['id']]}\n### END SOLUTION"
             )
+        elif hidden := _hidden(cell, solved):
+            cell["source"] = (
+                f"{_text(cell)}\n### BEGIN HIDDEN TESTS\n{hidden}\n### END HIDDEN TESTS"
+            )
     return marked
+
+
+def _hidden(cell: dict[str, Any], solved: dict[str, str]) -> str:
+    """Return the code of a check's hidden test; empty if it has none."""
+    from snhkit.teaching.hidden import hidden_test
+
+    if not tagged(cell, "check"):
+        return ""
+    return hidden_test(_text(cell), solved.get(cell["id"].replace("check-", "ex-", 1), ""))
 
 
 _OTTER_CONFIG = """\
@@ -104,7 +161,7 @@ template_pdf: false
 def for_otter(notebook: dict[str, Any]) -> dict[str, Any]:
     """Return the master notebook of an otter-grader assignment: each check is a question's test.
 
-    Solutions of exercises without a cell are left out.
+    Solutions of exercises without a cell are left out. Functions have hidden tests.
     """
     solved = {cell["id"]: _text(cell) for cell in with_solutions(notebook)["cells"]}
     marked = without_solutions(notebook)
@@ -123,9 +180,12 @@ def for_otter(notebook: dict[str, Any]) -> dict[str, Any]:
                 _raw_cell(f"{name}-solved", "# END SOLUTION"),
             ]
         elif tagged(cell, "check"):
+            tests = [_code_cell(f"{name}-test", f"assert {_text(cell)}")]
+            if hidden := _hidden(cell, solved):
+                tests.append(_code_cell(f"{name}-hidden", f"# HIDDEN\nassert {hidden}"))
             cells += [
                 _raw_cell(f"{name}-tests", "# BEGIN TESTS"),
-                _code_cell(f"{name}-test", f"assert {_text(cell)}"),
+                *tests,
                 _raw_cell(f"{name}-tested", "# END TESTS"),
                 _raw_cell(f"{name}-end", "# END QUESTION"),
                 cell,

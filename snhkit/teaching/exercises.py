@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,38 +57,39 @@ def _bet(answer: Any, epsilon: float) -> Verdict:
 
 
 _PLAYERS = ("ug", "identity", "ag", "privtree", "dawa")
-
-
 _EPSILON, _LEAST, _MOST = 0.2, 1_000, 200_000
 
 
-def _noise_of_a_box(answer: Any) -> Verdict:
-    return function(
-        answer,
-        lambda side_m, cell_m, epsilon: 2**0.5 / epsilon * side_m / cell_m,
-        [(500, 100, 0.2), (500, 25, 0.2), (100, 100, 1), (600, 50, 0.1)],
-        "25 variances of 2/ε² add up to 1,250 at ε = 0.2, and the root of that is 35 records.",
-        "Each cell has the variance 2/ε². Add up the variances, then take the root.",
-        within=0.02,
-        slips=[
-            (
-                lambda side, cell, e: 2**0.5 / e,
-                "That is the noise of one cell. How many cells lie in the box?",
-            ),
-            (
-                lambda side, cell, e: 2**0.5 / e * (side / cell) ** 2,
-                "Standard deviations do not add up, but variances do.",
-            ),
-            (
-                lambda side, cell, e: 2 / e**2 * (side / cell) ** 2,
-                "That is the variance. The standard error is its root.",
-            ),
-            (
-                lambda side, cell, e: side / cell / e,
-                "Each cell has the standard deviation √2/ε, not 1/ε.",
-            ),
-        ],
-    )
+_noise_of_a_box = partial(
+    function,
+    cases=[
+        ((500, 100, 0.2), 35.3553391),
+        ((500, 25, 0.2), 141.421356),
+        ((100, 100, 1), 1.41421356),
+        ((600, 50, 0.1), 169.705627),
+    ],
+    why="25 variances of 2/ε² add up to 1,250 at ε = 0.2, and the root of that is 35 records.",
+    hint="Each cell has the variance 2/ε². Add up the variances, then take the root.",
+    within=0.02,
+    slips=[
+        (
+            lambda side, cell, e: 2**0.5 / e,
+            "That is the noise of one cell. How many cells lie in the box?",
+        ),
+        (
+            lambda side, cell, e: 2**0.5 / e * (side / cell) ** 2,
+            "Standard deviations do not add up, but variances do.",
+        ),
+        (
+            lambda side, cell, e: 2 / e**2 * (side / cell) ** 2,
+            "That is the variance. The standard error is its root.",
+        ),
+        (
+            lambda side, cell, e: side / cell / e,
+            "Each cell has the standard deviation √2/ε, not 1/ε.",
+        ),
+    ],
+)
 
 
 def _one_cell_wins(answer: Any, city: Region) -> Verdict:
@@ -230,7 +232,7 @@ def _server(first: int, last: int) -> int | None:
     return sum(_STREET[max(first, 0) : last + 1]) if last - first >= 9 else None
 
 
-def _from_nearest(counts: NDArray, sizes_m: NDArray, side_m: float, power: int = 2) -> float:
+def _from_nearest(counts: NDArray, sizes_m: NDArray, side_m: float, power: int) -> float:
     nearest = np.abs(sizes_m - side_m).argmin()
     return counts[nearest] * (side_m / sizes_m[nearest]) ** power
 
@@ -259,19 +261,13 @@ def _capped(answer: Any) -> Verdict:
     return Verdict(True, "No person has more rows than allowed, and no row is dropped needlessly.")
 
 
-def _costs(maps: list[tuple[int, float]]) -> tuple[float, float]:
-    days = {day for day, _ in maps}
-    return max(sum(e for d, e in maps if d == day) for day in days), sum(e for _, e in maps)
-
-
 JUDGES: dict[str, Callable[..., Verdict]] = {
     # 0. Before privacy
-    "00-left-over": lambda answer: function(
-        answer,
-        lambda people, one_in, clues: people / one_in**clues,
-        [(1_500_000, 50, 4), (20_000, 10, 2), (7, 3, 0)],
-        "Of 1.5 million, 0.24 others are left on average, and nobody else in 79 % of cases.",
-        "Each clue leaves one in one_in of the other people who are still possible.",
+    "00-left-over": partial(
+        function,
+        cases=[((1_500_000, 50, 4), 0.24), ((20_000, 10, 2), 200), ((7, 3, 0), 7)],
+        why="Of 1.5 million, 0.24 others are left on average, and nobody else in 79 % of cases.",
+        hint="Each clue leaves one in one_in of the other people who are still possible.",
         slips=[
             (
                 lambda people, one_in, k: people / max(one_in * k, 1),
@@ -283,12 +279,17 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
             ),
         ],
     ),
-    "00-difference": lambda answer: function(
-        answer,
-        lambda plot, server: _STREET[plot],
-        [(plot, _server) for plot in (12, 0, 3, 31, 39)],
-        "Two boxes that differ by one plot reveal it, and the server refuses neither of them.",
-        "Which two boxes of ten plots or more differ by this plot alone?",
+    "00-difference": partial(
+        function,
+        cases=[
+            ((12, _server), 4),
+            ((0, _server), 3),
+            ((3, _server), 1),
+            ((31, _server), 9),
+            ((39, _server), 3),
+        ],
+        why="Two boxes that differ by one plot reveal it, and the server refuses neither of them.",
+        hint="Which two boxes of ten plots or more differ by this plot alone?",
         within=1e-9,
     ),
     "00-hidden": lambda answer: numbers(
@@ -321,12 +322,11 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
         slips={12: "The whole budget of 3 would allow that. Part of it has been spent."},
     ),
     # 2. Privacy by hand
-    "02-largest-epsilon": lambda answer: function(
-        answer,
-        lambda sure: np.log(sure / (1 - sure)),
-        [(0.6,), (0.75,), (0.99,), (0.5,)],
-        "For 60 % the odds may grow from 1 to 0.6 / 0.4 = 1.5, and ln 1.5 is 0.405.",
-        "The odds of 60 % are 0.6 / 0.4. Which ε makes e^ε that large?",
+    "02-largest-epsilon": partial(
+        function,
+        cases=[((0.6,), 0.405465108), ((0.75,), 1.09861229), ((0.99,), 4.59511985), ((0.5,), 0)],
+        why="For 60 % the odds may grow from 1 to 0.6 / 0.4 = 1.5, and ln 1.5 is 0.405.",
+        hint="The odds of 60 % are 0.6 / 0.4. Which ε makes e^ε that large?",
         slips=[
             (
                 lambda sure: sure / (1 - sure),
@@ -350,12 +350,11 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
         ],
     ),
     "02-bet": _bet,
-    "02-answers": lambda answer: function(
-        answer,
-        lambda epsilon, error: (2 / (epsilon * error) ** 2, 2 / epsilon / error**2),
-        [(0.1, 0.5), (0.05, 0.5), (0.1, 2.0)],
-        "At ε = 0.1, half a record needs about 800 answers, whose ε add up to 80.",
-        "The variance of the mean of k answers is that of one, divided by k. Costs add up.",
+    "02-answers": partial(
+        function,
+        cases=[((0.1, 0.5), [800, 80]), ((0.05, 0.5), [3200, 160]), ((0.1, 2.0), [50, 5])],
+        why="At ε = 0.1, half a record needs about 800 answers, whose ε add up to 80.",
+        hint="The variance of the mean of k answers is that of one, divided by k. Costs add up.",
         within=0.02,
         slips=[
             (
@@ -369,16 +368,15 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
     "03-one-cell-wins": _one_cell_wins,
     # 4. Inside SNH
     "04-by-hand": _by_hand,
-    "04-one-network": lambda answer: function(
-        answer,
-        _from_nearest,
-        [
-            (np.array([8.0, 12.0, 30.0]), np.array([37.5, 62.5, 87.5]), 70.0),
-            (np.array([8.0, 12.0, 30.0]), np.array([37.5, 62.5, 87.5]), 25.0),
-            (np.array([12.0]), np.array([62.5]), 25.0),
+    "04-one-network": partial(
+        function,
+        cases=[
+            ((np.array([8.0, 12.0, 30.0]), np.array([37.5, 62.5, 87.5]), 70.0), 15.0528),
+            ((np.array([8.0, 12.0, 30.0]), np.array([37.5, 62.5, 87.5]), 25.0), 3.55555556),
+            ((np.array([12.0]), np.array([62.5]), 25.0), 1.92),
         ],
-        "The nearest size answers, and a count grows with the area.",
-        "Find the position of the nearest size, then multiply its count by (side_m / size)².",
+        why="The nearest size answers, and a count grows with the area.",
+        hint="Find the position of the nearest size, then multiply its count by (side_m / size)².",
         slips=[
             (lambda *given: _from_nearest(*given, power=1), "A count grows with the area."),
             (lambda *given: _from_nearest(*given, power=-2), "The factor is inverted."),
@@ -406,12 +404,11 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
             1.6: "There are eight draws, but also three widths.",
         },
     ),
-    "05-scaled": lambda answer: function(
-        answer,
-        lambda epsilon, private, public: epsilon * private / public,
-        [(0.2, 40_000, 8_000), (1, 5_000, 20_000)],
-        "n·ε is the same for both cities.",
-        "n·ε must be the same for both cities.",
+    "05-scaled": partial(
+        function,
+        cases=[((0.2, 40_000, 8000), 1), ((1, 5000, 20_000), 0.25)],
+        why="n·ε is the same for both cities.",
+        hint="n·ε must be the same for both cities.",
         slips=[
             (
                 lambda e, private, public: e * public / private,
@@ -434,12 +431,17 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
             'With unit="user", the noise is max_per_user times as large, so ε protects all trips.',
         ],
     ),
-    "06-average": lambda answer: function(
-        answer,
-        lambda grids: (grids**-0.5, 1 / grids),
-        [(2,), (4,), (1,), (10,)],
-        "A mean of k grids has 1/√k of the noise; one grid with all of their ε has 1/k.",
-        "Averaging divides variances by k. The standard error of one grid is in proportion to 1/ε.",
+    "06-average": partial(
+        function,
+        cases=[
+            ((2,), [0.707106781, 0.5]),
+            ((4,), [0.5, 0.25]),
+            ((1,), [1, 1]),
+            ((10,), [0.316227766, 0.1]),
+        ],
+        why="A mean of k grids has 1/√k of the noise; one grid with all of their ε has 1/k.",
+        hint="Averaging divides variances by k. The standard error of one grid is in proportion "
+        "to 1/ε.",
         within=0.02,
         slips=[
             (
@@ -450,12 +452,17 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
     ),
     "06-people": _capped,
     # 7. Reproduce the paper
-    "07-relative": lambda answer: function(
-        answer,
-        lambda answer, truth, n: abs(answer - truth) / max(truth, 0.001 * n),
-        [(10, 3, 20_000), (90, 100, 20_000), (0, 0, 1_000), (-5, 0, 5_000)],
-        "10 instead of 3 is off by 7, divided by 20 (0.1 % of n), since the truth is below that.",
-        "What is 0.1 % of n, and is the truth below it?",
+    "07-relative": partial(
+        function,
+        cases=[
+            ((10, 3, 20_000), 0.35),
+            ((90, 100, 20_000), 0.1),
+            ((0, 0, 1000), 0),
+            ((-5, 0, 5000), 1),
+        ],
+        why="10 instead of 3 is off by 7, divided by 20 (0.1 % of n), since the truth is below "
+        "that.",
+        hint="What is 0.1 % of n, and is the truth below it?",
         slips=[
             (lambda answer, truth, n: abs(answer - truth), "That is the absolute error."),
             (
@@ -464,12 +471,13 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
             ),
         ],
     ),
-    "07-luck": lambda answer: function(
-        answer,
-        lambda methods, runs: methods ** (1.0 - runs),
-        [(5, 3), (2, 1), (4, 2)],
-        "5 · (1/5)³ = 1/25: if all are equally good, one figure in 25 has one winner throughout.",
-        "A given method wins one run with probability 1/methods. With what probability does it win "
+    "07-luck": partial(
+        function,
+        cases=[((5, 3), 0.04), ((2, 1), 1), ((4, 2), 0.25)],
+        why="5 · (1/5)³ = 1/25: if all are equally good, one figure in 25 has one winner "
+        "throughout.",
+        hint="A given method wins one run with probability 1/methods. With what probability does "
+        "it win "
         "all runs? And any of the methods?",
         slips=[
             (
@@ -508,12 +516,17 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
         slips={16: "That is the factor of the variance."},
     ),
     # 9. Auditing
-    "09-bound": lambda answer: function(
-        answer,
-        lambda p, q: np.abs(np.log([p / q, (1 - p) / (1 - q)])).max(),
-        [(0.6, 0.2), (0.2, 0.6), (0.9, 0.7), (0.5, 0.5)],
-        "ln 3 = 1.1 is the least ε for 60 % and 20 %.",
-        "The definition bounds the quotient by e^ε, for both orders of the files and every set.",
+    "09-bound": partial(
+        function,
+        cases=[
+            ((0.6, 0.2), 1.09861229),
+            ((0.2, 0.6), 1.09861229),
+            ((0.9, 0.7), 1.09861229),
+            ((0.5, 0.5), 0),
+        ],
+        why="ln 3 = 1.1 is the least ε for 60 % and 20 %.",
+        hint="The definition bounds the quotient by e^ε, for both orders of the files and every "
+        "set.",
         slips=[
             (lambda p, q: p / q, "That is a quotient. ε is its logarithm."),
             (
@@ -534,16 +547,20 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
     "09-neighbour": _neighbour,
     # 10. People over time
     "10-free": _free,
-    "10-week": lambda answer: function(
-        answer,
-        _costs,
-        [
-            ([(day, 0.25) for day in range(7)],),
-            ([(1, 0.5), (2, 0.25), (1, 0.25)],),
-            ([(6, 1.0), (3, 0.5), (6, 0.5), (3, 0.25)],),
+    "10-week": partial(
+        function,
+        cases=[
+            (
+                ([(0, 0.25), (1, 0.25), (2, 0.25), (3, 0.25), (4, 0.25), (5, 0.25), (6, 0.25)],),
+                [0.25, 1.75],
+            ),
+            (([(1, 0.5), (2, 0.25), (1, 0.25)],), [0.75, 1]),
+            (([(6, 1.0), (3, 0.5), (6, 0.5), (3, 0.25)],), [1.5, 2.25]),
         ],
-        "Costs of one day add up. Another day's records are others, but the person is the same.",
-        "Add up the ε of each day; the records of a day are in no other day's maps. A person is in "
+        why="Costs of one day add up. Another day's records are others, but the person is the "
+        "same.",
+        hint="Add up the ε of each day; the records of a day are in no other day's maps. A person "
+        "is in "
         "all of them.",
         slips=[
             (
@@ -552,12 +569,15 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
             ),
         ],
     ),
-    "10-share": lambda answer: function(
-        answer,
-        lambda epsilon, days: (epsilon / days, 2**0.5 * days / epsilon),
-        [(1, 365), (2, 7), (0.5, 30)],
-        "For a year at ε = 1 it is 1/365 a day, so the noise of each count is about 516.",
-        "The days add up to ε. The standard deviation is √2/ε, with the ε of one day.",
+    "10-share": partial(
+        function,
+        cases=[
+            ((1, 365), [0.00273972603, 516.18795]),
+            ((2, 7), [0.285714286, 4.94974747]),
+            ((0.5, 30), [0.0166666667, 84.8528137]),
+        ],
+        why="For a year at ε = 1 it is 1/365 a day, so the noise of each count is about 516.",
+        hint="The days add up to ε. The standard deviation is √2/ε, with the ε of one day.",
         within=0.02,
         slips=[
             (
@@ -566,64 +586,15 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
             ),
         ],
     ),
-    "10-total": lambda answer: function(
-        answer,
-        lambda noise, days: noise * days**0.5,
-        [(2.0, 365), (14.0, 7), (3.0, 1)],
-        "The variances of 365 days add up, and the root of 365 is 19.1.",
-        "Add the variances of the days, then take the root.",
+    "10-total": partial(
+        function,
+        cases=[((2.0, 365), 38.2099463), ((14.0, 7), 37.0405184), ((3.0, 1), 3)],
+        why="The variances of 365 days add up, and the root of 365 is 19.1.",
+        hint="Add the variances of the days, then take the root.",
         slips=[
             (lambda noise, days: noise * days, "Variances add up, standard deviations do not."),
             (lambda noise, days: noise**2 * days, "That is the variance. The noise is its root."),
         ],
-    ),
-    # 11. Other promises
-    "11-delta": lambda answer: number(
-        answer,
-        1,
-        "With probability 1/100,000 for each of 100,000 records, one is expected to be revealed.",
-        "Multiply the probability for one record by the number of records.",
-        slips={1e-5: "That is the probability for one record. There are 100,000 records."},
-    ),
-    "11-truthful": lambda answer: function(
-        answer,
-        lambda k, epsilon: np.exp(epsilon) / (np.exp(epsilon) + k - 1),
-        [(2, 1), (400, 1), (10, 0.5), (10, 3)],
-        "The true cell is e^ε times as probable as each other one, and all k add up to 1.",
-        "Let each other cell have the probability q, and the true one e^ε · q. Their sum is 1.",
-        slips=[
-            (
-                lambda k, epsilon: 1 / (1 + np.exp(-epsilon)),
-                "That is right for two cells, as in Warner's method. There are k.",
-            ),
-            (
-                lambda k, epsilon: np.exp(epsilon) / (np.exp(epsilon) + k),
-                "There are k - 1 other cells, not k.",
-            ),
-        ],
-    ),
-    "11-apart": lambda answer: function(
-        answer,
-        lambda km, epsilon_per_km: np.exp(km * epsilon_per_km),
-        [(3, 1), (0.5, 2), (0, 1)],
-        "The factor for 3 km, at an ε of 1 per km, is e³ ≈ 20.",
-        "The factor is e to the distance in km times ε per km.",
-        slips=[
-            (
-                lambda km, epsilon: km * epsilon,
-                "That is the exponent. The factor is e to this exponent.",
-            ),
-        ],
-    ),
-    "11-council": lambda answer: choice(
-        answer,
-        "C",
-        "C says how much may be learned, from which data, and what is not hidden.",
-        {
-            "A": "Nothing is absolutely safe, and lecture 0 showed that anonymising does not help.",
-            "B": "ε is not the probability of a leak: it bounds what every release reveals.",
-            "D": "Facts about crowds are not hidden, and should not be.",
-        },
     ),
     **THEORY,
 }

@@ -1,12 +1,13 @@
-"""Judges of the answers to exercises of lectures 12 to 14, on choices, composition and DP-SGD."""
+"""Judges of the exercises of lectures 11 to 14: promises, choices, composition and DP-SGD."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from snhkit.teaching.judges import Verdict, function, result_of
+from snhkit.teaching.judges import Verdict, choice, function, number, result_of
 
 
 def _softmax(exponents: ArrayLike) -> NDArray[np.float64]:
@@ -41,14 +42,14 @@ def _position(result: Any) -> int | Verdict:
 
 
 _MAX_CASES = (
-    ([5, 9, 7], 0.5, (0.3, -2.0, 1.1)),
-    ([100, 90, 95, 20], 0.1, (-0.9, 1.4, 0.2, -0.1)),
-    ([4, 4], 1.0, (-0.5, 0.25)),
+    ([5, 9, 7], 0.5, (0.3, -2.0, 1.1), 2),
+    ([100, 90, 95, 20], 0.1, (-0.9, 1.4, 0.2, -0.1), 1),
+    ([4, 4], 1.0, (-0.5, 0.25), 1),
 )
 
 
 def _noisy_max(answer: Any) -> Verdict:
-    for counts, epsilon, units in _MAX_CASES:
+    for counts, epsilon, units, right in _MAX_CASES:
         draws = _Draws(units)
         result = result_of(answer, list(counts), epsilon, draws.many)
         if isinstance(result, Verdict):
@@ -71,7 +72,6 @@ def _noisy_max(answer: Any) -> Verdict:
                 f"{told}, the scale of the noise is {draws.scales[0]:g}.",
                 f"The theorem has the scale 1/ε, here {1 / epsilon:g}.",
             )
-        right = int(np.argmax(np.add(counts, np.divide(units, epsilon))))
         if place != right:
             told += f" and the noise {np.divide(units, epsilon).round(2).tolist()}"
             hint = "Add the noise to the counts, then take np.argmax."
@@ -80,14 +80,14 @@ def _noisy_max(answer: Any) -> Verdict:
 
 
 _QUIET_CASES = (
-    ([60, 50, 40, 10, 60], 30, 1.0, (1.0, 0.1, -0.2, -3.0, 0.2, 0.1)),
-    ([60, 50, 40], 30, 0.5, (-1.0, 0.2, 0.1, 0.3)),
-    ([35, 34, 80], 30, 0.5, (2.0, 1.0, -0.9, 0.0)),
+    ([60, 50, 40, 10, 60], 30, 1.0, (1.0, 0.1, -0.2, -3.0, 0.2, 0.1), 2),
+    ([60, 50, 40], 30, 0.5, (-1.0, 0.2, 0.1, 0.3), 3),
+    ([35, 34, 80], 30, 0.5, (2.0, 1.0, -0.9, 0.0), 1),
 )
 
 
 def _first_quiet(answer: Any) -> Verdict:
-    for counts, threshold, epsilon, units in _QUIET_CASES:
+    for counts, threshold, epsilon, units, right in _QUIET_CASES:
         draws = _Draws(units)
         result = result_of(answer, list(counts), threshold, epsilon, draws.one)
         if isinstance(result, Verdict):
@@ -95,11 +95,9 @@ def _first_quiet(answer: Any) -> Verdict:
         place = _position(result)
         if isinstance(place, Verdict):
             return place
-        known = _Draws(units)
-        right = _quiet(counts, threshold, epsilon, known.one)
         told = f"For the counts {counts}, the threshold {threshold} and ε = {epsilon:g}"
         compared = min(max(place, 0) + 1, len(counts))
-        if fault := _fault_of(draws.scales, known.scales, compared):
+        if fault := _fault_of(draws.scales, 2 / epsilon, 4 / epsilon, compared):
             return Verdict(False, f"{told}, the scales of the draws are {draws.scales}.", fault)
         if place != right:
             hint = "Stop at the first noisy count below the noisy threshold; without one, return k."
@@ -107,19 +105,8 @@ def _first_quiet(answer: Any) -> Verdict:
     return Verdict(True, "The threshold has one noise for all comparisons, each count its own.")
 
 
-def _quiet(
-    counts: Sequence[int], threshold: float, epsilon: float, draw: Callable[[float], float]
-) -> int:
-    line = threshold + draw(2 / epsilon)
-    for place, count in enumerate(counts):
-        if count + draw(4 / epsilon) < line:
-            return place
-    return len(counts)
-
-
-def _fault_of(scales: list[float], wanted: list[float], compared: int) -> str:
+def _fault_of(scales: list[float], line: float, each: float, compared: int) -> str:
     """Return what is wrong with the scales of the draws for a number of comparisons; "" if none."""
-    line, each = wanted[:2]
     if not np.isin(np.round(scales, 9), np.round([line, each], 9)).all():
         return f"The theorem has the scales 2/ε and 4/ε, here {line:g} and {each:g}."
     if line not in scales:
@@ -138,35 +125,73 @@ def _rho(epsilon: float, delta: float) -> float:
     return (np.sqrt(np.log(1 / delta) + epsilon) - np.sqrt(np.log(1 / delta))) ** 2
 
 
-def _clipped(gradients: ArrayLike, clip: float) -> NDArray[np.float64]:
-    given = np.asarray(gradients, float)
-    norms = np.linalg.norm(given, axis=1, keepdims=True)
-    return (given * np.minimum(1, clip / np.maximum(norms, 1e-300))).sum(axis=0)
-
-
-_GRADIENTS = [
-    (np.array([[3.0, 4.0], [0.3, 0.4], [-6.0, 8.0]]), 1.0),
-    (np.array([[0.0, 0.0], [1.0, -2.0]]), 0.5),
-    (np.array([[0.1, 0.0, 0.2], [2.0, 2.0, 1.0]]), 2.0),
-]
-_INSIDE = [
-    (np.array([[1, 0, 1, 1], [0, 1, 0, 0]]), 10.0),
-    (np.array([[1, 1], [1, 1], [0, 1]]), 0.5),
-    (np.array([[0, 1, 0], [1, 0, 0], [0, 0, 1]]), 1.0),
-]
-
 THEORY: dict[str, Callable[..., Verdict]] = {
-    # 12. Choosing a place
-    "12-chances": lambda answer: function(
+    # 11. Other promises
+    "11-delta": lambda answer: number(
         answer,
-        lambda scores, epsilon, sensitivity: _softmax(scores * epsilon / 2 / sensitivity),
-        [
-            (np.array([3.0, 5.0, 4.0]), 1.0, 1.0),
-            (np.array([-20.0, 0.0]), 0.1, 4.0),
-            (np.array([12_000.0, 12_010.0, 11_000.0]), 0.5, 2.0),
+        1,
+        "With probability 1/100,000 for each of 100,000 records, one is expected to be revealed.",
+        "Multiply the probability for one record by the number of records.",
+        slips={1e-5: "That is the probability for one record. There are 100,000 records."},
+    ),
+    "11-truthful": partial(
+        function,
+        cases=[
+            ((2, 1), 0.731058579),
+            ((400, 1), 0.0067666371),
+            ((10, 0.5), 0.154828099),
+            ((10, 3), 0.690567858),
         ],
-        "The weight may change by e^(ε/2), and so may the sum of all weights.",
-        "The weight of a score u is e^(εu / 2Δ). Subtract the largest score first, since e^3000 is "
+        why="The true cell is e^ε times as probable as each other one, and all k add up to 1.",
+        hint="Let each other cell have the probability q, and the true one e^ε · q. Their sum is "
+        "1.",
+        slips=[
+            (
+                lambda k, epsilon: 1 / (1 + np.exp(-epsilon)),
+                "That is right for two cells, as in Warner's method. There are k.",
+            ),
+            (
+                lambda k, epsilon: np.exp(epsilon) / (np.exp(epsilon) + k),
+                "There are k - 1 other cells, not k.",
+            ),
+        ],
+    ),
+    "11-apart": partial(
+        function,
+        cases=[((3, 1), 20.0855369), ((0.5, 2), 2.71828183), ((0, 1), 1)],
+        why="The factor for 3 km, at an ε of 1 per km, is e³ ≈ 20.",
+        hint="The factor is e to the distance in km times ε per km.",
+        slips=[
+            (
+                lambda km, epsilon: km * epsilon,
+                "That is the exponent. The factor is e to this exponent.",
+            ),
+        ],
+    ),
+    "11-council": lambda answer: choice(
+        answer,
+        "C",
+        "C says how much may be learned, from which data, and what is not hidden.",
+        {
+            "A": "Nothing is absolutely safe, and lecture 0 showed that anonymising does not help.",
+            "B": "ε is not the probability of a leak: it bounds what every release reveals.",
+            "D": "Facts about crowds are not hidden, and should not be.",
+        },
+    ),
+    # 12. Choosing a place
+    "12-chances": partial(
+        function,
+        cases=[
+            ((np.array([3.0, 5.0, 4.0]), 1.0, 1.0), [0.186323723, 0.506480391, 0.307195886]),
+            ((np.array([-20.0, 0.0]), 0.1, 4.0), [0.437823499, 0.562176501]),
+            (
+                (np.array([12_000.0, 12_010.0, 11_000.0]), 0.5, 2.0),
+                [0.222700139, 0.777299861, 1.15056259e-55],
+            ),
+        ],
+        why="The weight may change by e^(ε/2), and so may the sum of all weights.",
+        hint="The weight of a score u is e^(εu / 2Δ). Subtract the largest score first, since "
+        "e^3000 is "
         "too large for a computer.",
         slips=[
             (
@@ -183,14 +208,15 @@ THEORY: dict[str, Callable[..., Verdict]] = {
     "12-noisy-max": _noisy_max,
     "12-first-quiet": _first_quiet,
     # 13. Composition
-    "13-advanced": lambda answer: function(
-        answer,
-        lambda epsilon, k, delta: (
-            epsilon * np.sqrt(2 * k * np.log(1 / delta)) + k * epsilon * np.expm1(epsilon)
-        ),
-        [(0.1, 100, 1e-6), (0.01, 1_000, 1e-5), (0.5, 10, 1e-9)],
-        "At ε = 0.1, a hundred answers cost 6.3 instead of 10, with δ = 10⁻⁶.",
-        "The sum of the losses is at most its mean, kε(e^ε - 1), plus ε√(2k ln(1/δ)).",
+    "13-advanced": partial(
+        function,
+        cases=[
+            ((0.1, 100, 1e-06), 6.30823095),
+            ((0.01, 1000, 1e-05), 1.6179288),
+            ((0.5, 10, 1e-09), 13.422817),
+        ],
+        why="At ε = 0.1, a hundred answers cost 6.3 instead of 10, with δ = 10⁻⁶.",
+        hint="The sum of the losses is at most its mean, kε(e^ε - 1), plus ε√(2k ln(1/δ)).",
         slips=[
             (lambda epsilon, k, delta: epsilon * k, "That is the sum: basic composition."),
             (
@@ -205,12 +231,15 @@ THEORY: dict[str, Callable[..., Verdict]] = {
             ),
         ],
     ),
-    "13-from-rho": lambda answer: function(
-        answer,
-        lambda rho, delta: rho + 2 * np.sqrt(rho * np.log(1 / delta)),
-        [(0.5, 1e-6), (0.005, 1e-5), (2.0, 1e-9)],
-        "For ρ = 0.5 and δ = 10⁻⁶ it is 5.8.",
-        "Solve (ε - ρ)² = 4ρ ln(1/δ) for ε.",
+    "13-from-rho": partial(
+        function,
+        cases=[
+            ((0.5, 1e-06), 5.75652177),
+            ((0.005, 1e-05), 0.484852591),
+            ((2.0, 1e-09), 14.8757962),
+        ],
+        why="For ρ = 0.5 and δ = 10⁻⁶ it is 5.8.",
+        hint="Solve (ε - ρ)² = 4ρ ln(1/δ) for ε.",
         slips=[
             (
                 lambda rho, delta: 2 * np.sqrt(rho * np.log(1 / delta)),
@@ -222,12 +251,11 @@ THEORY: dict[str, Callable[..., Verdict]] = {
             ),
         ],
     ),
-    "13-most-answers": lambda answer: function(
-        answer,
-        lambda epsilon, delta, std: np.floor(2 * std**2 * _rho(epsilon, delta)),
-        [(1.0, 1e-6, 50.0), (0.5, 1e-5, 100.0), (3.0, 1e-9, 20.0)],
-        "With noise of 50, 87 answers cost at most (1, 10⁻⁶) together.",
-        "√ρ = √(L + ε) - √L, with L = ln(1/δ). Each answer costs 1/(2 std²) of this ρ.",
+    "13-most-answers": partial(
+        function,
+        cases=[((1.0, 1e-06, 50.0), 87), ((0.5, 1e-05, 100.0), 106), ((3.0, 1e-09, 20.0), 81)],
+        why="With noise of 50, 87 answers cost at most (1, 10⁻⁶) together.",
+        hint="√ρ = √(L + ε) - √L, with L = ln(1/δ). Each answer costs 1/(2 std²) of this ρ.",
         slips=[
             (
                 lambda epsilon, delta, std: 2 * std**2 * _rho(epsilon, delta),
@@ -240,30 +268,42 @@ THEORY: dict[str, Callable[..., Verdict]] = {
         ],
     ),
     # 14. DP-SGD beside SNH
-    "14-clipped-sum": lambda answer: function(
-        answer,
-        _clipped,
-        _GRADIENTS,
-        "Long gradients keep their direction, short ones stay as they are.",
-        "Multiply each row by min(1, clip / its length), then add up the rows.",
+    "14-clipped-sum": partial(
+        function,
+        cases=[
+            ((np.array([[3.0, 4.0], [0.3, 0.4], [-6.0, 8.0]]), 1.0), [0.3, 2]),
+            ((np.array([[0.0, 0.0], [1.0, -2.0]]), 0.5), [0.223606798, -0.447213595]),
+            (
+                (np.array([[0.1, 0.0, 0.2], [2.0, 2.0, 1.0]]), 2.0),
+                [1.43333333, 1.33333333, 0.866666667],
+            ),
+        ],
+        why="Long gradients keep their direction, short ones stay as they are.",
+        hint="Multiply each row by min(1, clip / its length), then add up the rows.",
         slips=[
             (
                 lambda gradients, clip: np.clip(gradients, -clip, clip).sum(axis=0),
                 "That cuts each coordinate. The length of a whole row must be at most clip.",
             ),
             (
-                lambda gradients, clip: _clipped(gradients.sum(axis=0, keepdims=True), clip),
+                lambda gradients, clip: (
+                    gradients.sum(axis=0) * min(1, clip / np.linalg.norm(gradients.sum(axis=0)))
+                ),
                 "That clips the sum, which then says nothing about what one row can change.",
             ),
             (lambda gradients, clip: gradients.sum(axis=0), "No row is clipped."),
         ],
     ),
-    "14-most-changed": lambda answer: function(
-        answer,
-        lambda inside, clip: 2 * clip * np.max(np.sum(inside, axis=1)),
-        _INSIDE,
-        "Each box that contains the record may turn its gradient round: 2 clip for each.",
-        "How many boxes contain the place that is in most boxes? How far apart can two vectors of "
+    "14-most-changed": partial(
+        function,
+        cases=[
+            ((np.array([[1, 0, 1, 1], [0, 1, 0, 0]]), 10.0), 60),
+            ((np.array([[1, 1], [1, 1], [0, 1]]), 0.5), 2),
+            ((np.array([[0, 1, 0], [1, 0, 0], [0, 0, 1]]), 1.0), 2),
+        ],
+        why="Each box that contains the record may turn its gradient round: 2 clip for each.",
+        hint="How many boxes contain the place that is in most boxes? How far apart can two "
+        "vectors of "
         "length clip be?",
         slips=[
             (
@@ -281,12 +321,11 @@ THEORY: dict[str, Callable[..., Verdict]] = {
             ),
         ],
     ),
-    "14-noise": lambda answer: function(
-        answer,
-        lambda rho, steps, sensitivity: sensitivity * np.sqrt(steps / (2 * rho)),
-        [(0.5, 100, 1.0), (0.02, 300, 2.0), (0.1, 1, 0.5)],
-        "A step has ρ / steps, so its noise is √steps times that of one look.",
-        "Each step may cost ρ / steps, and noise of std costs sensitivity² / (2 std²).",
+    "14-noise": partial(
+        function,
+        cases=[((0.5, 100, 1.0), 10), ((0.02, 300, 2.0), 173.205081), ((0.1, 1, 0.5), 1.11803399)],
+        why="A step has ρ / steps, so its noise is √steps times that of one look.",
+        hint="Each step may cost ρ / steps, and noise of std costs sensitivity² / (2 std²).",
         slips=[
             (
                 lambda rho, steps, sensitivity: sensitivity / np.sqrt(2 * rho),

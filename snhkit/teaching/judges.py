@@ -150,23 +150,22 @@ def result_of(answer: Any, *args: Any) -> Any:
 
 def function(
     answer: Any,
-    wanted: Callable[..., Any],
-    inputs: Sequence[tuple[Any, ...]],
+    cases: Sequence[tuple[tuple[Any, ...], ArrayLike]],
     why: str,
     hint: str,
     *,
     within: float = 1e-6,
     slips: Sequence[tuple[Callable[..., Any], str]] = (),
 ) -> Verdict:
-    """Return the verdict on a function of numbers, by its results for inputs that are not shown.
+    """Return the verdict on a function of numbers, by pairs of inputs and right results.
 
     ``slips`` has pairs of a wrong function and the text that explains it.
     """
     results, wrong = [], None
-    for args in inputs:
+    for args, wanted in cases:
         if isinstance(result := result_of(answer, *args), Verdict):
             return result
-        right = np.asarray(wanted(*args), float)
+        right = np.asarray(wanted, float)
         given = as_numbers(result, right.shape)
         if isinstance(given, Verdict):
             return Verdict(False, f"{_call(answer, args)}: {given.says}", hint)
@@ -176,8 +175,8 @@ def function(
     if wrong is None:
         return Verdict(True, why)
     for slip, mistake in slips:
-        pairs = zip(results, inputs, strict=True)
-        if all(_near(given, slip(*args), within) for given, args in pairs):
+        pairs = zip(results, cases, strict=True)
+        if all(_near(given, slip(*args), within) for given, (args, _) in pairs):
             return Verdict(False, f"{wrong} {mistake}")
     return Verdict(False, wrong, hint)
 

@@ -33,7 +33,7 @@ def _without_kernel(cell: dict[str, Any]) -> dict[str, Any]:
     """Return a cell whose formulas are MathML, without widgets and progress bars."""
     source = "".join(cell["source"])
     if cell["cell_type"] == "markdown":
-        return {**cell, "source": _formulas(source)}
+        return {**cell, "source": formulas(source)}
     outputs = [
         _said("In the notebook, this part is interactive.")
         if _WIDGET in output.get("data", {})
@@ -55,7 +55,8 @@ def _said(text: str) -> dict[str, Any]:
     return {"output_type": "display_data", "metadata": {}, "data": data}
 
 
-def _formulas(text: str) -> str:
+def formulas(text: str) -> str:
+    """Return a Markdown text with its formulas as MathML, which needs no script."""
     from latex2mathml.converter import convert
 
     text = re.sub(

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from snhkit.cli.main import app
 from snhkit.errors import InputError
+from snhkit.teaching import copies
 from snhkit.teaching.copies import lectures, quizzes, without_solutions
 
 
@@ -20,7 +21,7 @@ def invoke(*words):
 
 
 def test_students_get_empty_cells_teachers_solutions_and_nbgrader_both(tmp_path):
-    assert f"{len(lectures())} lectures" in invoke("--out", tmp_path / "class")
+    assert f"{len(lectures())} lectures" in invoke("--teacher", "--out", tmp_path / "class")
     for path in lectures():
         given, solved = (
             nbformat.read(tmp_path / "class" / who / path.name, as_version=4)
@@ -46,17 +47,39 @@ def test_students_get_empty_cells_teachers_solutions_and_nbgrader_both(tmp_path)
     assert "20 points" in (teachers / "rubric.txt").read_text("utf-8")
     codes, releases = (sorted((teachers / "sample").glob(f"*/*{end}")) for end in (".py", ".snh"))
     assert (len(codes), len(releases)) == (8, 5)
-    for path in quizzes():
-        students = (tmp_path / "class/students/quizzes" / path.name).read_text("utf-8")
+    assert list(quizzes()) == [path.stem for path in lectures()]
+    for stem in quizzes():
+        students = (tmp_path / f"class/students/quizzes/{stem}.md").read_text("utf-8")
         assert "<details" not in students
-        assert "<details" in (tmp_path / "class/teachers/quizzes" / path.name).read_text("utf-8")
+        written = sorted((tmp_path / "class" / "teachers" / "quizzes").glob(f"{stem}.*"))
+        assert [path.name.removeprefix(stem) for path in written] == [
+            ".md", ".moodle.xml", ".qti.xml",
+        ]  # fmt: skip
+        assert "<details" in written[0].read_text("utf-8")
 
 
-def test_without_solutions_nothing_for_teachers_is_written(tmp_path):
-    invoke("--out", tmp_path / "class", "--without-solutions", "--lecture", "02")
+def test_without_teacher_nothing_for_teachers_is_written(tmp_path):
+    invoke("--out", tmp_path / "class", "--lecture", "02")
     written = [p.relative_to(tmp_path / "class") for p in (tmp_path / "class").rglob("*.*")]
     assert {p.parts[0] for p in written} == {"students"}
-    assert len(list((tmp_path / "class").rglob("*.ipynb"))) == 1
+    assert sorted(p.name for p in written) == ["02_privacy_by_hand.ipynb", "02_privacy_by_hand.md"]
+
+
+def test_an_installed_package_has_the_students_files_only(tmp_path, monkeypatch):
+    expected = copies.students_files()
+    for name, text in expected.items():
+        path = tmp_path / "installed" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(copies, "_INSTALLED", tmp_path / "installed")
+    invoke("--out", tmp_path / "class")
+    written = {
+        p.relative_to(tmp_path / "class" / "students").as_posix(): p.read_text("utf-8")
+        for p in (tmp_path / "class").rglob("*.*")
+    }
+    assert written == expected
+    with pytest.raises(InputError, match="not part of the installed package"):
+        invoke("--teacher", "--out", tmp_path / "other")
 
 
 def test_the_league_of_a_folder_needs_a_key_and_hand_ins(tmp_path):
@@ -111,21 +134,11 @@ def test_slides_of_a_lecture_have_its_pictures(tmp_path):
     assert page.read_text("utf-8").count("data:image/png") >= 2
 
 
-@pytest.mark.parametrize("path", quizzes(), ids=lambda path: path.stem)
-def test_a_quiz_has_ten_questions_each_with_an_answer_that_says_why(path):
-    text = path.read_text(encoding="utf-8")
-    questions = [part for part in text.split("\n\n**")[1:] if part[0].isdigit()]
-    assert len(questions) == 10
-    for question in questions:
-        answer = question.split("<summary>Answer</summary>")[1].split("</details>")[0]
-        assert len(answer.split()) >= 8
-
-
-def test_every_lecture_has_a_quiz_or_problems_whose_solutions_students_do_not_get():
+def test_lectures_on_theory_have_problems_whose_solutions_students_do_not_get():
     for path in lectures():
         lecture = json.loads(path.read_text("utf-8"))
         asked = [c for c in lecture["cells"] if "".join(c["source"]).count("**Problem ")]
-        assert (len(asked) == 2) != (path.stem in [quiz.stem for quiz in quizzes()])
+        assert len(asked) == (2 if path.stem >= "12" else 0)
         kept = {c["id"]: c["source"] for c in without_solutions(lecture)["cells"]}
         for cell in asked:
             solution = "".join(cell["source"]).split("<summary>Solution</summary>")[1]

@@ -22,13 +22,14 @@ IN_STYLE = re.compile(rf"url\(\s*['\"]?({OUTSIDE})|@import\s+['\"]({OUTSIDE})")
 
 
 class Page(HTMLParser):
-    """What a page loads by itself, what it links to, and the names of its places."""
+    """What a page loads by itself, what it links to, its places and texts of pictures."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.loads: list[str] = []
         self.links: list[str] = []
         self.places: set[str] = set()
+        self.alts: list[str] = []
         self._style = False
         self.feed(text)
 
@@ -36,6 +37,8 @@ class Page(HTMLParser):
         given = dict(attrs)
         self._style = tag == "style"
         self.places |= {value for name, value in attrs if name in ("id", "name") and value}
+        if tag == "img":
+            self.alts.append(given.get("alt") or "")
         if tag == "a" and given.get("href"):
             self.links.append(given["href"])
         if tag in LOADING and not (tag == "link" and given.get("rel") in PASSIVE_LINKS):
@@ -134,6 +137,13 @@ def test_lectures_have_outputs(site):
         assert "cell_output" in page
         assert "<img" in page
         assert "Traceback (most recent call last)" not in page
+
+
+def test_every_picture_has_a_text_that_is_no_file_name(pages):
+    alts = [(path.name, alt) for path, page in pages.items() for alt in page.alts]
+    assert len(alts) > 90
+    missing = r"\s*|No description.*|.*\.(png|svg|webp)"
+    assert [found for found in alts if re.fullmatch(missing, found[1])] == []
 
 
 def test_formulas_are_mathml(site):

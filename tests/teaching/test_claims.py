@@ -119,12 +119,12 @@ def share_right(n, boxes: int, multiple: int) -> float:
     return float(np.mean(found == n.lives))
 
 
-@REBUILDING.claim("all answers together reveal every home")
+@REBUILDING.claim("all answers together reveal every home, for nearly all draws of boxes", 0.9)
 def _(n):
     return share_right(n, 400, 1) == 1
 
 
-@REBUILDING.claim("Against multiples of 3, he only needs more questions")
+@REBUILDING.claim("Against multiples of 3, he nearly always needs only more questions", 0.9)
 def _(n):
     return share_right(n, 100, 3) < 0.8 < share_right(n, 1_600, 3) - 0.05
 

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import venv
+import zipfile
 from pathlib import Path
 
 import pandas as pd
@@ -14,7 +15,7 @@ from click.testing import CliRunner
 
 from snhkit.cli.course import course as course_command
 from snhkit.teaching import with_solutions, without_solutions
-from snhkit.teaching.copies import for_nbgrader, for_otter
+from snhkit.teaching.copies import for_nbgrader, for_otter, quizzes, students_files
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 
@@ -32,7 +33,7 @@ LECTURE = {
     "cells": [
         cell("markdown", "q", "**1.** What?"),
         cell("code", "ex-a", "a = ...", "exercise"),
-        cell("code", "check-a", "check(a)", "check"),
+        cell("code", "check-a", 'check("a", a)', "check"),
         cell("markdown", "s", folded("a = 1")),
         cell("markdown", "r", folded("b = a + 1", "**2.** And?\n\n")),
         cell("markdown", "t", "**3.** Why?\n\n<details>Because.</details>\n\nAnd so on."),
@@ -57,13 +58,6 @@ def test_without_solutions_questions_stay_and_nothing_folded():
     assert [c["source"] for c in clean][-2:] == ["**2.** And?", "**3.** Why?\n\nAnd so on."]
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_no_solution_is_left_in_a_students_copy(path):
-    clean = json.dumps(without_solutions(json.loads(path.read_text(encoding="utf-8"))))
-    assert "<details" not in clean
-    assert "Solution" not in clean
-
-
 def solutions(notebook):
     """Return the lines, of text and of code, that only the folded parts of a notebook have."""
     text = "\n".join("".join(c["source"]) for c in notebook["cells"])
@@ -81,13 +75,42 @@ def leaked(lecture, notebook):
     return [line for line in solutions(lecture) if line in text]
 
 
+def answers(files):
+    """Return the lines of solutions and answers, with the files that have them, by path."""
+    secret = {line for path in NOTEBOOKS for line in solutions(read(path)) if len(line) > 16}
+    secret |= {question["why"] for quiz in quizzes().values() for question in quiz["question"]}
+    assert len(secret) > 300
+    return [(name, line) for name, text in files.items() for line in secret if line in text]
+
+
+def test_students_get_no_solution_and_no_answer_of_any_lecture():
+    files = students_files()
+    assert [path.name for path in NOTEBOOKS] == [name for name in files if "ipynb" in name]
+    assert len(files) == 2 * len(NOTEBOOKS) + 1
+    assert answers(files) == []
+    assert not any("<details" in text or "Solution" in text for text in files.values())
+
+
+@pytest.mark.release
+def test_what_is_installed_has_no_solution_and_no_answer(tmp_path):
+    root = NOTEBOOKS[0].parents[1]
+    words = ["-m", "pip", "wheel", "-q", "--no-deps", "-w", str(tmp_path), str(root)]
+    subprocess.run([sys.executable, *words], check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as file:
+        files = {name: file.read(name).decode(errors="replace") for name in file.namelist()}
+    shown = {k.partition("_notebooks/")[2]: v for k, v in files.items() if "_notebooks/" in k}
+    assert shown == students_files()
+    assert answers(files) == []
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_an_assignment_has_solutions_between_marks_only(path):
     lecture = json.loads(path.read_text(encoding="utf-8"))
     assert len(solutions(lecture)) > 5
     marks = {
-        for_nbgrader: r"### BEGIN SOLUTION.*?### END SOLUTION",
-        for_otter: r"# BEGIN SOLUTION NO PROMPT.*?# END SOLUTION",
+        for_nbgrader: r"### BEGIN (SOLUTION|HIDDEN TESTS).*?### END \1",
+        for_otter: r"# BEGIN SOLUTION NO PROMPT.*?# END SOLUTION|# HIDDEN.*",
     }
     for assignment, marked in marks.items():
         cells = assignment(lecture)["cells"]
@@ -106,12 +129,12 @@ def test_an_otter_question_has_a_stub_a_solution_and_a_test():
         "check-a-tests", "check-a-test", "check-a-tested", "check-a-end", "check-a",
     ]  # fmt: skip
     assert sources["ex-a-question"] == "# BEGIN QUESTION\nname: qa\npoints: 1"
-    assert sources["check-a-test"] == "assert check(a)"
+    assert sources["check-a-test"] == 'assert check("a", a)'
     assert "\na = 1\n# END SOLUTION" in sources["ex-a"]
     assert '""" # BEGIN PROMPT\na = ...\n""" # END PROMPT' in sources["ex-a"]
 
 
-NAME = "00_before_privacy"
+GRADED = ("00_before_privacy", "12_choosing_a_place", "13_composition", "14_dpsgd_beside_snh")
 ANSWERS = {"ada": with_solutions, "bob": without_solutions}
 
 
@@ -143,7 +166,7 @@ def graders(tmp_path_factory):
 @pytest.fixture
 def course(tmp_path):
     folder = tmp_path / "class"
-    assert CliRunner().invoke(course_command, ["--out", str(folder)]).exit_code == 0
+    assert CliRunner().invoke(course_command, ["--teacher", "--out", str(folder)]).exit_code == 0
     return folder
 
 
@@ -151,12 +174,13 @@ def read(path):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def hand_in(released, answers, path):
+def hand_in(released, answer, path):
     """Write a student's notebook: the released one, with answers in the cells of exercises."""
-    solved = {c["id"]: c["source"] for c in answers(read(NOTEBOOKS[0]))["cells"]}
+    lecture = read(NOTEBOOKS[0].with_name(released.name))
+    solved = {c["id"]: c["source"] for c in answer(lecture)["cells"]}
     notebook = read(released)
     exercises = [c for c in notebook["cells"] if "exercise" in c["metadata"].get("tags", [])]
-    assert len(exercises) >= 4
+    assert len(exercises) >= 3
     for c, source in zip(exercises, [v for k, v in solved.items() if k[:3] == "ex-"], strict=True):
         c["source"] = source
     path.parent.mkdir(parents=True)
@@ -171,15 +195,19 @@ def test_nbgrader_generates_assignments_without_solutions_and_grades_them(course
         made = read(folder / "release" / path.stem / path.name)
         assert leaked(read(path), made) == []
         assert "<details" not in json.dumps(made)
-    for student, answers in ANSWERS.items():
-        handed_in = folder / "submitted" / student / NAME / f"{NAME}.ipynb"
-        hand_in(folder / "release" / NAME / f"{NAME}.ipynb", answers, handed_in)
-    graders(folder, "nbgrader", "autograde", NAME, "--create")
+        assert "HIDDEN TESTS" not in json.dumps(made)
+    for student, answer in ANSWERS.items():
+        for name in GRADED:
+            handed_in = folder / "submitted" / student / name / f"{name}.ipynb"
+            hand_in(folder / "release" / name / f"{name}.ipynb", answer, handed_in)
+    for name in GRADED:
+        graders(folder, "nbgrader", "autograde", name, "--create")
     graders(folder, "nbgrader", "export", "--to", "grades.csv")
-    grades = pd.read_csv(folder / "grades.csv").set_index("student_id")
-    points = grades.loc[grades["assignment"] == NAME, "score"]
-    assert points["ada"] == grades.loc["ada", "max_score"].max() >= 4
-    assert points["bob"] == 0
+    grades = pd.read_csv(folder / "grades.csv").set_index("assignment").loc[list(GRADED)]
+    right, wrong = (grades[grades["student_id"] == student] for student in ANSWERS)
+    assert (right["score"] == right["max_score"]).all()
+    assert (right["score"] >= 3).all()
+    assert (wrong["score"] == 0).all()
 
 
 @pytest.mark.release
@@ -188,13 +216,15 @@ def test_otter_generates_assignments_without_solutions_and_grades_them(course, g
     for path in NOTEBOOKS:
         graders(folder, "otter", "assign", "--no-run-tests", path.name, path.stem)
         assert leaked(read(path), read(folder / path.stem / "student" / path.name)) == []
-    (autograder,) = (folder / NAME / "autograder").glob("*.zip")
-    scores = {}
-    for student, answers in ANSWERS.items():
-        handed_in = folder / student / f"{NAME}.ipynb"
-        hand_in(folder / NAME / "student" / f"{NAME}.ipynb", answers, handed_in)
-        graders(handed_in.parent, "otter", "run", "-a", str(autograder), handed_in.name)
-        tests = read(handed_in.parent / "results.json")["tests"]
-        scores[student] = [test["score"] for test in tests if test.get("max_score")]
-    assert sum(scores["ada"]) == len(scores["ada"]) >= 4
-    assert sum(scores["bob"]) == 0
+    for name in GRADED:
+        (autograder,) = (folder / name / "autograder").glob("*.zip")
+        scores = {}
+        for student, answer in ANSWERS.items():
+            handed_in = folder / student / name / f"{name}.ipynb"
+            hand_in(folder / name / "student" / f"{name}.ipynb", answer, handed_in)
+            graders(handed_in.parent, "otter", "run", "-a", str(autograder), handed_in.name)
+            tests = read(handed_in.parent / "results.json")["tests"]
+            scores[student] = [test["score"] for test in tests if test.get("max_score")]
+            most = sum(test["max_score"] for test in tests if test.get("max_score"))
+        assert sum(scores["ada"]) == most >= 3
+        assert sum(scores["bob"]) == 0

@@ -92,8 +92,8 @@ def root(x):
     ],
 )
 def test_a_function_is_judged_by_a_counterexample(answer, says):
-    inputs = [(4,), (9,)]
+    cases = [((4,), 2), ((9,), 3)]
     slips = [(lambda x: x, "That is the square.")]
-    verdict = function(answer, root, inputs, "Good.", "Take the root.", slips=slips)
+    verdict = function(answer, cases, "Good.", "Take the root.", slips=slips)
     assert says in repr(verdict)
     assert bool(verdict) == ("Right" in says)

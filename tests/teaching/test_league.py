@@ -2,6 +2,7 @@
 
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,10 +10,9 @@ import pytest
 import snhkit as snh
 from snhkit.errors import InputError
 from snhkit.teaching import assignment
-from snhkit.teaching.copies import league_folder
 from snhkit.teaching.league import League, Standing, _messages, _people, _promised, _Trial, league
 
-SAMPLE = league_folder() / "sample"
+SAMPLE = Path(__file__).parents[2] / "notebooks" / "league" / "sample"
 
 
 def test_a_key_gives_each_name_its_own_assignment_whatever_its_case():

@@ -50,6 +50,14 @@ def test_hidden_cells_and_checks_are_left_out():
     assert page.count("<section>") == page.count("</section>") == 2
 
 
+def test_a_figure_has_the_text_of_its_cell():
+    picture = {"output_type": "display_data", "metadata": {}, "data": {"image/png": "AAAA"}}
+    drawn = code("f", "draw()") | {"outputs": [picture]}
+    drawn["metadata"]["alt"] = "A rising curve."
+    page = slides(LECTURE | {"cells": [LECTURE["cells"][0], drawn]})
+    assert page.count("<img") == page.count('alt="A rising curve."') == 1
+
+
 @pytest.mark.filterwarnings("ignore:.*(zmq|socket|event loop):ResourceWarning")
 def test_a_page_has_outputs_and_formulas_and_loads_nothing():
     page = slides(run(LECTURE))

@@ -1,0 +1,68 @@
+"""Quizzes as XML for learning platforms: Moodle's format, and QTI 1.2."""
+
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from snhkit.teaching.copies import options
+
+
+def moodle_xml(name: str, quiz: dict[str, Any]) -> str:
+    """Return a quiz as a Moodle question bank, in a category of its own."""
+    bank = Element("quiz")
+    category = SubElement(_add(bank, "question", type="category"), "category")
+    _add(category, "text", f"$course$/top/{quiz['title']}")
+    for number, question in enumerate(quiz["question"], 1):
+        asked = _add(bank, "question", type="multichoice")
+        _add(_add(asked, "name"), "text", f"{name} {number:02}")
+        for part, text in (("questiontext", "asks"), ("generalfeedback", "why")):
+            _add(_add(asked, part, format="plain_text"), "text", question[text])
+        for key, value in (("defaultgrade", "1"), ("single", "true"), ("shuffleanswers", "true")):
+            _add(asked, key, value)
+        for option in options(question):
+            fraction = "100" if option == question["right"] else "0"
+            answer = _add(asked, "answer", fraction=fraction, format="plain_text")
+            _add(answer, "text", option)
+    return _text(bank)
+
+
+def qti_xml(name: str, quiz: dict[str, Any]) -> str:
+    """Return a quiz as an assessment in QTI 1.2, with the reason as feedback on any answer."""
+    top = Element("questestinterop")
+    assessment = _add(top, "assessment", ident=name, title=quiz["title"])
+    section = _add(assessment, "section", ident=f"{name}-questions")
+    for number, question in enumerate(quiz["question"], 1):
+        item = _add(section, "item", ident=f"{name}-{number:02}", title=f"{name} {number:02}")
+        shown = _add(item, "presentation")
+        _material(shown, question["asks"])
+        choice = _add(shown, "response_lid", ident="answer", rcardinality="Single")
+        offered = _add(choice, "render_choice", shuffle="Yes")
+        right = ""
+        for letter, option in zip("abcd", options(question), strict=False):
+            _material(_add(offered, "response_label", ident=letter), option)
+            right = letter if option == question["right"] else right
+        scoring = _add(item, "resprocessing")
+        limits = {"vartype": "Decimal", "minvalue": "0", "maxvalue": "1", "defaultval": "0"}
+        _add(_add(scoring, "outcomes"), "decvar", varname="SCORE", **limits)
+        any_answer = _add(scoring, "respcondition", **{"continue": "Yes"})
+        _add(_add(any_answer, "conditionvar"), "other")
+        _add(any_answer, "displayfeedback", feedbacktype="Response", linkrefid="why")
+        scored = _add(scoring, "respcondition")
+        _add(_add(scored, "conditionvar"), "varequal", right, respident="answer")
+        _add(scored, "setvar", "1", action="Set", varname="SCORE")
+        _material(_add(item, "itemfeedback", ident="why"), question["why"])
+    return _text(top)
+
+
+def _add(parent: Element, tag: str, text: str = "", **attributes: str) -> Element:
+    child = SubElement(parent, tag, attributes)
+    child.text = text or None
+    return child
+
+
+def _material(parent: Element, text: str) -> None:
+    _add(_add(parent, "material"), "mattext", text, texttype="text/plain")
+
+
+def _text(top: Element) -> str:
+    indent(top)
+    return tostring(top, encoding="unicode", xml_declaration=True) + "\n"
