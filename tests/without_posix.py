@@ -7,6 +7,7 @@ is not), and portalocker locks as it does there. The lock itself, which a stand-
 takes, is one of this system.
 """
 
+import contextlib
 import fcntl
 import importlib
 import os
@@ -14,7 +15,10 @@ import sys
 import types
 
 import portalocker  # with the modules of the standard library that it imports
-import psutil  # noqa: F401  # which needs resource on Linux, and not on Windows
+import psutil  # which needs resource on Linux, and not on Windows
+
+with contextlib.suppress(ImportError):  # is a part of Dask
+    import locket  # noqa: F401  # which needs fcntl here, and the kernel's own locks on Windows
 
 MODULES = ("fcntl", "grp", "posix_ipc", "pty", "pwd", "readline", "resource", "syslog", "termios")
 FUNCTIONS = (
@@ -53,6 +57,7 @@ def block() -> None:
     finally:
         os.name = known
         del sys.modules["msvcrt"]  # others would take this system for Windows
+    psutil._psplatform.os = types.SimpleNamespace(**vars(os))  # pyright: ignore  # Linux's own
     for name in FUNCTIONS:
         if hasattr(os, name):
             delattr(os, name)
