@@ -41,14 +41,6 @@ class GuardedSocket(VoilaKernelWebsocketHandler):
             raise HTTPError(400, f"The websocket needs the subprotocol {_PROTOCOL}.")
         await super().get(kernel_id)
 
-    async def open(self, kernel_id: str) -> None:
-        """Connect the kernel, and send each of its messages at once.
-
-        Nagle's algorithm would keep a message until the browser acknowledges the one before.
-        """
-        self.set_nodelay(True)
-        await super().open(kernel_id)
-
     def select_subprotocol(self, subprotocols: list[str]) -> str:
         """Return the second protocol, whatever Jupyter's configuration prefers."""
         return _PROTOCOL

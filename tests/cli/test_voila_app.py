@@ -93,19 +93,6 @@ def test_messages_are_passed_on_at_a_bounded_rate_and_others_end_the_socket(monk
     assert socket.max_message_size == 2**20
 
 
-def test_messages_to_a_page_do_not_wait_for_each_other(monkeypatch):
-    told = []
-
-    async def connect(self, kernel_id):
-        told.append(kernel_id)
-
-    monkeypatch.setattr(VoilaKernelWebsocketHandler, "open", connect)
-    socket = object.__new__(GuardedSocket)
-    socket.ws_connection = SimpleNamespace(set_nodelay=told.append)  # pyright: ignore
-    asyncio.run(socket.open("a"))
-    assert told == [True, "a"]
-
-
 def test_pages_that_would_fill_the_memory_are_refused(monkeypatch):
     open_pages = ["first"]
 
