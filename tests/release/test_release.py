@@ -6,11 +6,12 @@ import shapely
 from snhkit import load
 from snhkit.builders import Identity
 from snhkit.dataset import PrivateDataset
+from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
 from snhkit.models.grid_model import GridModel
 from snhkit.privacy import PrivacyUnit, Spend, exact
 from snhkit.release import Release
-from snhkit.release.estimates import Estimates
+from snhkit.release.estimates import Estimates, estimates
 
 
 @pytest.fixture
@@ -150,3 +151,27 @@ def test_a_query_beyond_the_region_by_more_than_a_metre_is_marked(identity, city
         [shapely.box(-50, 0, 50, 90), shapely.box(-50, 0, 250, 90)], crs=city.crs
     )
     assert Estimates.of(identity, shapes).beyond.tolist() == [False, True]
+
+
+def test_boxes_of_another_region_are_refused(identity, city):
+    other = Region.around(lat=45, lon=7, side_m=401)
+    with pytest.raises(InputError, match="the boxes must have the region of the release"):
+        identity.answer(RangeQueries(other, [0], [0], [9], [9]))
+
+
+def test_shapes_in_a_list_are_in_degrees(identity, city):
+    boxes = RangeQueries(city, [30, 100], [50, 200], [100, 40], [70, 90])
+    shapes = shapely.polygons(boxes.corners_in_degrees()[..., ::-1])
+    frame = gpd.GeoSeries(shapes, crs=4326)
+    assert identity.answer(list(shapes)).tolist() == identity.answer(frame).tolist()
+
+
+def test_releases_are_asked_together_at_one_level(identity, city):
+    boxes = RangeQueries(city, [30, 100], [50, 200], [100, 40], [70, 90])
+    both = estimates({"one": identity, "two": identity}, boxes, level=0.8)
+    alone = identity.estimate(boxes, level=0.8)
+    assert both["release"].tolist() == ["one", "one", "two", "two"]
+    assert both["epsilon"].tolist() == [0.2] * 4
+    for name in ("one", "two"):
+        assert both.loc[both["release"] == name, list(alone)].equals(alone)
+    assert both.attrs["intervals"] == alone.attrs["intervals"]
