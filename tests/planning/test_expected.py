@@ -72,6 +72,11 @@ class TestCrowding:
         alone = math.log((60 * 59 + 40 * 39) / pairs)
         assert crowding(points) == pytest.approx([alone, alone, 0])
 
+    def test_half_a_pair_is_assumed_where_no_two_points_share_a_cell(self):
+        places = np.stack(np.meshgrid(np.arange(10), np.arange(10)), axis=-1).reshape(-1, 2)
+        apart = snh.Points(CITY, 1_000.0 * places)
+        assert crowding(apart) == pytest.approx([math.log(0.5 / (100 * 99))] * 3)
+
     def test_a_sample_has_the_crowding_of_all(self):
         points = snh.synthetic_points("chicago", 40_000)
         some = snh.Points(points.region, points.xy[:4_000])
