@@ -109,6 +109,15 @@ class TestSparsity:
         assert sparsity(snh.Points(city, [[10.0, 10.0]] * 100)) == pytest.approx([0] * 4)
 
 
+def test_the_variables_of_the_model_by_hand():
+    middle = np.exp(8), 13_200.0, np.array([[-6.0, -5.0, -3.3]]), np.array([5.0])
+    away = np.exp(9), 13_200.0 * np.e, np.array([[-5.0, -3.0, -0.3]]), np.array([7.0])
+    assert regressors("identity", *middle)[0] == pytest.approx([1] + [0] * 8)
+    assert regressors("identity", *away)[0] == pytest.approx([1, 1, 1, 1, 1, 2, 3, 2, 2])
+    assert regressors("ug", *middle)[0] == pytest.approx([1, 0, 0, 0])
+    assert regressors("ug", *away)[0] == pytest.approx([1, 1, -1, 2])
+
+
 class TestExpected:
     @pytest.mark.parametrize("name", ["identity", "privtree"])
     def test_the_formula_is_applied(self, name):
