@@ -10,6 +10,7 @@ import pytest
 
 import snhkit as snh
 from snhkit.errors import InputError
+from snhkit.markup import percent
 from snhkit.methods import METHODS
 from snhkit.metrics import SIZE_BANDS_M
 from snhkit.planning import plan_table
@@ -266,6 +267,14 @@ class TestRecommend:
         methods = {**METHODS, best: replace(METHODS[best], demonstration=True)}
         monkeypatch.setattr(recommending, "METHODS", methods)
         assert best not in set(snh.recommend(100_000, "0.2").evidence.method)
+
+    def test_prospects_are_the_least_errors_of_each_epsilon_and_size(self):
+        terms = {"unit": "user", "max_per_user": 3}
+        rows = dict(recommending.prospects(100_000, **terms))
+        assert list(rows) == ["0.1", "0.2", "0.5", "1", "2"]
+        for text, band in zip(rows["0.5"], SIZE_BANDS_M, strict=True):
+            least = snh.recommend(100_000, "0.5", band, **terms).evidence["rel_error"].min()
+            assert text == percent(least)
 
     def test_the_measure_decides(self):
         other = snh.recommend(100_000, "0.2", measure="abs_error_anywhere")
