@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import click
@@ -22,6 +23,11 @@ def test_help_is_short_of_80_columns_and_ends_well(run, words):
     assert (code, err) == (0, "")
     assert out.startswith("Usage: snhkit")
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_the_version_is_that_of_the_package(run):
+    code, out, err = run("--version")
+    assert (code, out, err) == (0, f"snhkit, version {version('snhkit')}\n", "")
 
 
 def options(command: click.Command) -> list[click.Option]:
