@@ -1,5 +1,6 @@
 import geopandas as gpd
 import numpy as np
+import pandas as pd
 import pytest
 import shapely
 
@@ -166,12 +167,15 @@ def test_shapes_in_a_list_are_in_degrees(identity, city):
     assert identity.answer(list(shapes)).tolist() == identity.answer(frame).tolist()
 
 
-def test_releases_are_asked_together_at_one_level(identity, city):
-    boxes = RangeQueries(city, [30, 100], [50, 200], [100, 40], [70, 90])
-    both = estimates({"one": identity, "two": identity}, boxes, level=0.8)
-    alone = identity.estimate(boxes, level=0.8)
-    assert both["release"].tolist() == ["one", "one", "two", "two"]
-    assert both["epsilon"].tolist() == [0.2] * 4
-    for name in ("one", "two"):
-        assert both.loc[both["release"] == name, list(alone)].equals(alone)
-    assert both.attrs["intervals"] == alone.attrs["intervals"]
+def test_releases_are_asked_together_at_one_level(identity, records, city):
+    """One box, of whole cells of one of them: then its interval follows from the noise."""
+    data = PrivateDataset(records, budget=1, unit="record", n_public=True)
+    made = {"fine": identity, "wide": data.release(Identity(100), epsilon="0.5")}
+    box = RangeQueries(city, [100], [200], [100], [100])
+    both = estimates(made, box, level=0.8)
+    fine, wide = (release.estimate(box, level=0.8) for release in made.values())
+    assert both[["release", "epsilon"]].to_numpy().tolist() == [["fine", 0.2], ["wide", 0.5]]
+    assert both[list(fine)].equals(pd.concat([fine, wide]))
+    texts = fine.attrs["intervals"], wide.attrs["intervals"]
+    assert texts[0] != texts[1]
+    assert both.attrs["intervals"] == " ".join(texts)
