@@ -5,11 +5,16 @@ import re
 import runpy
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from snhkit.methods import METHODS
+from snhkit.builders.base import hyperparameters
+from snhkit.methods import METHODS, key_of, title_of
+from snhkit.neural import Prior
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
@@ -29,6 +34,21 @@ def test_the_contract_and_the_audits_have_every_method():
     audits = runpy.run_path(str(ROOT / "benchmarks" / "audits.py"))["METHODS"]
     assert wanted - kinds(contract.values()) == set()
     assert wanted - kinds(audits.values()) == set()
+
+
+@pytest.mark.parametrize("key", METHODS)
+def test_a_release_is_called_what_built_it(key):
+    builder = METHODS[key].builder()
+    made: Any = SimpleNamespace(
+        method=type(builder).__name__, hyperparameters=hyperparameters(builder)
+    )
+    assert (key_of(made), title_of(made)) == (key, METHODS[key].title)
+
+
+def test_snh_on_a_denoised_grid_has_no_key_and_a_title_of_its_own():
+    builder = replace(METHODS["snh"].builder(), prior=Prior())
+    made: Any = SimpleNamespace(method="SNH", hyperparameters=hyperparameters(builder))
+    assert (key_of(made), title_of(made)) == (None, "SNH (on a denoised grid)")
 
 
 TRIED = """

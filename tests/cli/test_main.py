@@ -1,13 +1,18 @@
 """What all commands share: help, refused input, interruption and line width."""
 
 import gc
+import re
 import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 
+import click
 import pytest
+
+from snhkit.cli.main import app
 
 WHERE = ["--center", "43.038,-87.91", "--side-km", "2"]
 
@@ -18,6 +23,25 @@ def test_help_is_short_of_80_columns_and_ends_well(run, words):
     assert (code, err) == (0, "")
     assert out.startswith("Usage: snhkit")
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_the_version_is_that_of_the_package(run):
+    code, out, err = run("--version")
+    assert (code, out, err) == (0, f"snhkit, version {version('snhkit')}\n", "")
+
+
+def options(command: click.Command) -> list[click.Option]:
+    """Return the options of a command and of all commands in it."""
+    inner = command.commands.values() if isinstance(command, click.Group) else ()
+    own = [option for option in command.params if isinstance(option, click.Option)]
+    return [*own, *(option for one in inner for option in options(one))]
+
+
+def test_every_option_is_typed_by_a_test():
+    """An option that no test types may have no effect, or that of another."""
+    tests = "".join(path.read_text("utf-8") for path in Path(__file__).parents[1].rglob("*.py"))
+    typed = set(re.findall(r"--[a-z][a-z-]*", tests))
+    assert [one.opts for one in options(app) if not typed & {*one.opts, *one.secondary_opts}] == []
 
 
 REFUSED = {

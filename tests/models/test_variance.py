@@ -104,6 +104,13 @@ def test_a_grid_without_known_noise_says_nan():
     assert model.settings() == {}
 
 
+def test_a_variance_is_never_negative():
+    """As rounding, or the weights of a file, may make it."""
+    model = GridModel(Grid(CITY, 2), np.ones((2, 2)), BlockNoise((1, 2), ((-1.0, 0.0), (0.0, 0.5))))
+    found = model.noise_variance(RangeQueries(CITY, [0, 0], [0, 0], [400, 200], [400, 200]))
+    assert found.tolist() == [0, pytest.approx(0.25)]
+
+
 class TestFile:
     noise = BlockNoise.consistent([2, 4], [1, 2], [3, 4])
     model = GridModel(Grid(CITY, 4), np.ones((4, 4)), noise)

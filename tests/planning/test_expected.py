@@ -10,6 +10,7 @@ import pytest
 
 import snhkit as snh
 from snhkit.errors import InputError
+from snhkit.markup import percent
 from snhkit.methods import METHODS
 from snhkit.metrics import SIZE_BANDS_M
 from snhkit.planning import plan_table
@@ -72,6 +73,11 @@ class TestCrowding:
         alone = math.log((60 * 59 + 40 * 39) / pairs)
         assert crowding(points) == pytest.approx([alone, alone, 0])
 
+    def test_half_a_pair_is_assumed_where_no_two_points_share_a_cell(self):
+        places = np.stack(np.meshgrid(np.arange(10), np.arange(10)), axis=-1).reshape(-1, 2)
+        apart = snh.Points(CITY, 1_000.0 * places)
+        assert crowding(apart) == pytest.approx([math.log(0.5 / (100 * 99))] * 3)
+
     def test_a_sample_has_the_crowding_of_all(self):
         points = snh.synthetic_points("chicago", 40_000)
         some = snh.Points(points.region, points.xy[:4_000])
@@ -102,6 +108,15 @@ class TestSparsity:
     def test_squares_fit_small_regions(self):
         city = snh.Region.around(lat=0, lon=0, side_m=3_300)
         assert sparsity(snh.Points(city, [[10.0, 10.0]] * 100)) == pytest.approx([0] * 4)
+
+
+def test_the_variables_of_the_model_by_hand():
+    middle = np.exp(8), 13_200.0, np.array([[-6.0, -5.0, -3.3]]), np.array([5.0])
+    away = np.exp(9), 13_200.0 * np.e, np.array([[-5.0, -3.0, -0.3]]), np.array([7.0])
+    assert regressors("identity", *middle)[0] == pytest.approx([1] + [0] * 8)
+    assert regressors("identity", *away)[0] == pytest.approx([1, 1, 1, 1, 1, 2, 3, 2, 2])
+    assert regressors("ug", *middle)[0] == pytest.approx([1, 0, 0, 0])
+    assert regressors("ug", *away)[0] == pytest.approx([1, 1, -1, 2])
 
 
 class TestExpected:
@@ -252,6 +267,14 @@ class TestRecommend:
         methods = {**METHODS, best: replace(METHODS[best], demonstration=True)}
         monkeypatch.setattr(recommending, "METHODS", methods)
         assert best not in set(snh.recommend(100_000, "0.2").evidence.method)
+
+    def test_prospects_are_the_least_errors_of_each_epsilon_and_size(self):
+        terms = {"unit": "user", "max_per_user": 3}
+        rows = dict(recommending.prospects(100_000, **terms))
+        assert list(rows) == ["0.1", "0.2", "0.5", "1", "2"]
+        for text, band in zip(rows["0.5"], SIZE_BANDS_M, strict=True):
+            least = snh.recommend(100_000, "0.5", band, **terms).evidence["rel_error"].min()
+            assert text == percent(least)
 
     def test_the_measure_decides(self):
         other = snh.recommend(100_000, "0.2", measure="abs_error_anywhere")

@@ -1,16 +1,18 @@
 import geopandas as gpd
 import numpy as np
+import pandas as pd
 import pytest
 import shapely
 
 from snhkit import load
 from snhkit.builders import Identity
 from snhkit.dataset import PrivateDataset
+from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
 from snhkit.models.grid_model import GridModel
 from snhkit.privacy import PrivacyUnit, Spend, exact
 from snhkit.release import Release
-from snhkit.release.estimates import Estimates
+from snhkit.release.estimates import Estimates, estimates
 
 
 @pytest.fixture
@@ -150,3 +152,30 @@ def test_a_query_beyond_the_region_by_more_than_a_metre_is_marked(identity, city
         [shapely.box(-50, 0, 50, 90), shapely.box(-50, 0, 250, 90)], crs=city.crs
     )
     assert Estimates.of(identity, shapes).beyond.tolist() == [False, True]
+
+
+def test_boxes_of_another_region_are_refused(identity, city):
+    other = Region.around(lat=45, lon=7, side_m=401)
+    with pytest.raises(InputError, match="the boxes must have the region of the release"):
+        identity.answer(RangeQueries(other, [0], [0], [9], [9]))
+
+
+def test_shapes_in_a_list_are_in_degrees(identity, city):
+    boxes = RangeQueries(city, [30, 100], [50, 200], [100, 40], [70, 90])
+    shapes = shapely.polygons(boxes.corners_in_degrees()[..., ::-1])
+    frame = gpd.GeoSeries(shapes, crs=4326)
+    assert identity.answer(list(shapes)).tolist() == identity.answer(frame).tolist()
+
+
+def test_releases_are_asked_together_at_one_level(identity, records, city):
+    """One box, of whole cells of one of them: then its interval follows from the noise."""
+    data = PrivateDataset(records, budget=1, unit="record", n_public=True)
+    made = {"fine": identity, "wide": data.release(Identity(100), epsilon="0.5")}
+    box = RangeQueries(city, [100], [200], [100], [100])
+    both = estimates(made, box, level=0.8)
+    fine, wide = (release.estimate(box, level=0.8) for release in made.values())
+    assert both[["release", "epsilon"]].to_numpy().tolist() == [["fine", 0.2], ["wide", 0.5]]
+    assert both[list(fine)].equals(pd.concat([fine, wide]))
+    texts = fine.attrs["intervals"], wide.attrs["intervals"]
+    assert texts[0] != texts[1]
+    assert both.attrs["intervals"] == " ".join(texts)

@@ -314,6 +314,23 @@ def test_an_exact_sum_has_the_interval_of_its_noise_and_others_are_wider_than_th
     assert (above < apart.sum(axis=0)).all()
 
 
+def test_the_interval_of_a_sum_by_hand(day):
+    """Noise of strata is independent, and all other errors have a correlation of 0.45."""
+    box, wanted = BOXES[1:], []
+    for end, sign in enumerate((-1, 1)):
+        own = alike = count = 0.0
+        for part in day.values():
+            one = Estimates.of(part, box)
+            assert one.bounds(0.8)[0, 0] > 0
+            apart = abs(one.bounds(0.8)[0, end] - one.count[0])
+            other = 1 - one.variance[0] / (one.variance[0] + one.count[0] / part.record_epsilon)
+            own += apart**2 * (1 - 0.45 * other)
+            alike += apart * np.sqrt(other)
+            count += one.count[0]
+        wanted.append(count + sign * np.sqrt(own + 0.45 * alike**2))
+    np.testing.assert_allclose(Estimates.of(day.total(), box).bounds(0.8), [wanted])
+
+
 DAYS = pd.to_datetime(["2026-03-27", "2026-10-23"], utc=True)  # near changes of the clocks
 TRIPS = pd.DataFrame({"lat": 37.76, "lon": -122.43, "started": DAYS.repeat(40), "rider": range(80)})
 TRIPS = TRIPS.assign(kind=["bike", "scooter"] * 40)
