@@ -5,9 +5,9 @@ command to the first picture of the story, and from pressing Build to the last r
 default methods.
 
 Then starts JupyterLab and builds five methods. Measures, with the clock of the page, the time from
-releasing the mouse button after drawing a box to the card with its answers, and the time from
-choosing another release, or another hour of maps by hour, to its picture of 400 by 400 cells on
-the map.
+releasing the mouse button after drawing a box, from the last of ten steps of dragging it, and from
+pressing an arrow key, to the card with its answers, and the time from choosing another release, or
+another hour of maps by hour, to its picture of 400 by 400 cells on the map.
 """
 
 import argparse
@@ -43,11 +43,16 @@ points = snh.Points(square, xy[inside], time=city.time[inside])
 explorer = snh.explore(points, budget=5, methods={METHODS})
 explorer
 """
-SEEN = """() => new MutationObserver(() => {
-  const card = document.querySelector('.snhkit-card-size')?.textContent;
-  if (card !== window.card) [window.card, window.answered] = [card, Date.now()];
-}).observe(document.body, { subtree: true, childList: true })"""
-RELEASED = "() => document.addEventListener('mouseup', () => { window.up = Date.now(); }, true)"
+WATCHED = """() => {
+  const acted = (e) => { if (e.type !== 'pointermove' || e.buttons) window.acted = Date.now(); };
+  for (const kind of ['pointermove', 'mouseup', 'keydown']) {
+    document.addEventListener(kind, acted, true);
+  }
+  new MutationObserver(() => {
+    const card = document.querySelector('.snhkit-card')?.textContent;
+    if (card !== window.card) [window.card, window.answered] = [card, Date.now()];
+  }).observe(document.body, { subtree: true, childList: true });
+}"""
 CHANGED = "() => document.addEventListener('input', () => { window.chose = Date.now(); }, true)"
 LOADED = (
     "() => document.addEventListener('load', (e) => { if (e.target.matches?.("
@@ -116,9 +121,17 @@ def jupyter(folder: Path, port: int, token: str) -> subprocess.Popen:
     raise SystemExit("JupyterLab did not start.")
 
 
-def boxes(window: Page, frame: Frame, explorer: Locator, count: int) -> list[int]:
-    """Draw boxes, and return the milliseconds from the end of drawing each to its counts."""
-    found = []
+def answered(window: Page, frame: Frame) -> int:
+    """Return the milliseconds from the last action on the map to the last change of a card."""
+    frame.wait_for_function("() => window.card && window.answered >= window.acted")
+    window.wait_for_timeout(1_000)
+    return frame.evaluate("window.answered - window.acted")
+
+
+def boxes(window: Page, frame: Frame, explorer: Locator, count: int) -> dict[str, list[int]]:
+    """Draw, drag and nudge boxes; return the milliseconds from the end of each to its counts."""
+    found: dict[str, list[int]] = {"drawn": [], "dragged": [], "nudged": []}
+    mouse = window.mouse
     for _ in range(count):
         # The card of the box before could lie where this one is drawn.
         explorer.get_by_role("button", name="Clear").press("Enter")
@@ -127,13 +140,18 @@ def boxes(window: Page, frame: Frame, explorer: Locator, count: int) -> list[int
         at = frame.locator(".leaflet-container").first.bounding_box()
         assert at is not None
         x, y = at["x"] + 240, at["y"] + 90
-        window.mouse.move(x, y)
-        window.mouse.down()
-        window.mouse.move(x + 50, y + 60, steps=5)
-        window.mouse.up()
-        frame.wait_for_function("() => window.card")
-        found.append(frame.evaluate("window.answered - window.up"))
-        window.wait_for_timeout(1_000)
+        mouse.move(x, y)
+        mouse.down()
+        mouse.move(x + 50, y + 60, steps=5)
+        mouse.up()
+        found["drawn"].append(answered(window, frame))
+        mouse.move(x + 25, y + 30)
+        mouse.down()
+        mouse.move(x + 45, y + 50, steps=10)
+        found["dragged"].append(answered(window, frame))
+        mouse.up()
+        window.keyboard.press("ArrowRight")
+        found["nudged"].append(answered(window, frame))
     return found
 
 
@@ -210,12 +228,12 @@ def main(chromium: str, count: int) -> None:
             for menu in ("beside it", "and"):  # so that one map is shown
                 explorer.get_by_label(menu, exact=True).select_option("—")
             window.wait_for_timeout(3_000)
-            frame.evaluate(SEEN)
-            frame.evaluate(RELEASED)
+            frame.evaluate(WATCHED)
             window.evaluate(CHANGED)
             frame.evaluate(LOADED)
             print(f"{'milliseconds':44} {'first':>6} {'median':>7} {'worst':>6}")
-            print(told("a box, to its card of five methods", boxes(window, frame, explorer, count)))
+            for done, times in boxes(window, frame, explorer, count).items():
+                print(told(f"a box that was {done}, to its card", times))
             print(told("a layer of 400 by 400 cells", layers(window, frame, explorer, count)))
             print(told("an hour of 400 by 400 cells", hours(window, frame, explorer, count)))
         finally:
