@@ -124,6 +124,7 @@ def _first_glance(session: Session, *, truth: bool) -> list[str]:
 
 
 _cells = lru_cache(maxsize=8)(cell_outlines)
+_scale = lru_cache(maxsize=4)(ColourScale.shared)  # of a tuple of surfaces
 
 
 def _in_cells(
@@ -134,7 +135,7 @@ def _in_cells(
         return _in_stratum(session, names, *stratum)
     built = {name: one.surface for name, one in session.built.items()}
     true = {TRUTH: session.true_surface} if TRUTH in names else {}
-    scale = ColourScale.shared((built or true).values())
+    scale = _scale(tuple((built or true).values()))
     return {name: _picture((built | true)[name], scale, name) for name in names}
 
 
@@ -143,7 +144,7 @@ def _in_stratum(
 ) -> dict[str, dict[str, Any]]:
     """Return layers of one stratum; the scale is that of all strata, so that they compare."""
     divided = {name: one.surfaces for name, one in session.built.items() if one.by == by}
-    scale = ColourScale.shared(each for one in divided.values() for each in one.values())
+    scale = _scale(tuple(each for one in divided.values() for each in one.values()))
     if TRUTH in names:
         divided[TRUTH] = session.true_surfaces(by)
     found = {}
