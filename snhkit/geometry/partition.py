@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float, Int, Real
@@ -195,6 +196,11 @@ class Partition:
         function that has the value ``weight[k]`` on cell k, and 0 outside the region.
         """
         return self._corners.sums(weight)
+
+    @cached_property
+    def cell_table(self) -> "DensityTable":
+        """The sums over boxes of 1 for each cell, which is spread evenly over the cell."""
+        return DensityTable(self, np.ones(len(self)))
 
 
 def _pieces(

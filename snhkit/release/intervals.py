@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries
-from snhkit.geometry.partition import DensityTable
 from snhkit.models import Model
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ def cells_in_boxes(model: Model, boxes: RangeQueries) -> NDArray[np.float64]:
     inside = boxes.clipped()
     if isinstance(cells, Grid):
         return inside.width * inside.height / cells.cell_m**2
-    return np.maximum(DensityTable(cells, np.ones(len(cells))).sums(boxes), 0)
+    return np.maximum(cells.cell_table.sums(boxes), 0)
 
 
 @cache
