@@ -5,11 +5,11 @@ import html
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import folium
 import ipywidgets as w
 import numpy as np
-import pandas as pd
 
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError, SnhkitError
@@ -35,8 +35,12 @@ from snhkit.widgets.wording import message
 __all__ = ["Explorer"]
 
 _CSS = (Path(__file__).parent / "explorer.css").read_text(encoding="utf-8")
-_DELAY_S = 0.15  # seconds from a change of the boxes to the new figure
+# Seconds from a change of the boxes to the new table and to the new figure. The thread that sends
+# cards to the browser waits for Python's lock while something else is computed.
+_TABLE_S, _FIGURE_S = 0.02, 0.15
 _FIRST_BOXES, _MORE_BOXES = 12, 100  # squares drawn after the first build, and by ``sample``
+
+_Answers = TypeVar("_Answers")
 
 
 class Explorer(w.VBox):
@@ -62,7 +66,7 @@ class Explorer(w.VBox):
         self._controls, self._session_of, self._map_of = controls, session_of, map_of
         self._session = session_of(*controls.place)
         self._sessions = {controls.place: self._session}
-        self._showing, self._later = False, None
+        self._showing, self._later = False, ()
         self.map = DrawMap(map_of(self._session.region), height=0)
         self.map.add_class("snhkit-map")
         self._desk = BuildDesk(controls, lambda: self._session, self._keep, self._show_all)
@@ -81,7 +85,7 @@ class Explorer(w.VBox):
         self._entry = BoxEntry(self.map, lambda: self._session.region, self.sample)
         parts = ("title", "banner", "built", "verdict", "table", "districts", "ledger")
         self._said = {name: w.HTML() for name in parts}
-        self._plots, self._answers = Plots(), {}
+        self._plots, self._found = Plots(), {}
         self.every = w.Checkbox(
             description="All releases",
             tooltip="Show the counts of all releases, not only of the one on the map",
@@ -327,7 +331,7 @@ class Explorer(w.VBox):
             self.every.layout.display = "" if len(session.built) > 1 else "none"
             self._said["table"].value = answers_table(
                 boxes,
-                self._of_the_map(self._answers),
+                {name: one.frame() for name, one in self._of_the_map(self._found).items()},
                 unit=unit,
                 truth=truth,
                 sizes_m=self._controls.sizes_m,
@@ -340,7 +344,7 @@ class Explorer(w.VBox):
                     districts.titles, told, unit=unit, truth=truth
                 )
 
-    def _of_the_map(self, found: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFrame]:
+    def _of_the_map(self, found: Mapping[str, _Answers]) -> Mapping[str, _Answers]:
         """Return the answers of the first release on the maps, or of all if a person wants them."""
         if self.every.value or not found:
             return found
@@ -362,13 +366,15 @@ class Explorer(w.VBox):
             self.map.boxes = kept  # this assignment calls ``_boxes_changed`` again
             return
         self._show_answers()
-        self._show_tables()
-        if self._later is not None:
-            self._later.cancel()
+        for later in self._later:
+            later.cancel()
         try:
-            self._later = asyncio.get_running_loop().call_later(_DELAY_S, self._at_rest)
+            call = asyncio.get_running_loop().call_later
         except RuntimeError:
+            self._show_tables()
             self._at_rest()
+        else:
+            self._later = call(_TABLE_S, self._show_tables), call(_FIGURE_S, self._at_rest)
 
     def _at_rest(self) -> None:
         """Draw the figure and save the state, once a person has stopped to move a box."""
@@ -381,11 +387,10 @@ class Explorer(w.VBox):
             truth = None
             if self._teaching:
                 truth = np.zeros(0, int) if boxes is None else self._session.truth(boxes)
-            found = {} if boxes is None else self._session.estimates(boxes)
+            self._found = found = {} if boxes is None else self._session.estimates(boxes)
             days = {} if boxes is None else self._session.days(boxes, found, truth=self._teaching)
             told = {name: one.with_bounds() for name, one in found.items()}
             self.map.cards = cards(boxes, told, self.dataset.unit, truth, days)
-            self._answers = {name: one.frame() for name, one in found.items()}  # slower than cards
 
     def _draw(self, _: object = None) -> None:
         if not self._drawers.buttons["Figures"].value:  # nobody sees them

@@ -39,26 +39,24 @@ def inside(
     region: Region, degrees: Sequence[Sequence[float]]
 ) -> tuple[list[list[float]], list[int]]:
     """Return the boxes that overlap a region, and the numbers (from 1) of the other boxes."""
-    kept: list[list[float]] = []
-    refused: list[int] = []
-    for number, box in enumerate(degrees, 1):
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", OutsideWarning)  # the table marks such boxes
-                one = in_metres(region, [box])
-            reaches = one is not None and bool(
-                (one.x < region.side_m)
-                & (one.y < region.side_m)
-                & (one.x + one.width > 0)
-                & (one.y + one.height > 0)
-            )
-        except InputError:  # too wide to be a box of this region
-            reaches = False
-        if reaches:
-            kept.append(list(box))
-        else:
-            refused.append(number)
-    return kept, refused
+    reaches = _reach(region, degrees)
+    kept = [list(box) for box, one in zip(degrees, reaches, strict=True) if one]
+    return kept, [number for number, one in enumerate(reaches, 1) if not one]
+
+
+def _reach(region: Region, degrees: Sequence[Sequence[float]]) -> list[bool]:
+    """Return whether each box overlaps a region."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OutsideWarning)  # the table marks such boxes
+            boxes = in_metres(region, degrees)
+    except InputError:  # some are too wide to be boxes of this region
+        each = [_reach(region, [box]) for box in degrees] if len(degrees) > 1 else [[False]]
+        return [one for (one,) in each]
+    if boxes is None:
+        return []
+    low, high = np.minimum(boxes.x1, boxes.y1), np.maximum(boxes.x, boxes.y)
+    return ((low > 0) & (high < region.side_m)).tolist()
 
 
 def window(session: Session) -> RangeQueries:

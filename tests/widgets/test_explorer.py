@@ -1,3 +1,4 @@
+import asyncio
 import re
 from dataclasses import replace
 from fractions import Fraction
@@ -116,6 +117,22 @@ def test_boxes_are_where_they_were_drawn(fargo):
     assert fargo.boxes.height == pytest.approx(wanted.height, abs=1e-6)
     fargo.map.boxes = [[south, west - 360, north, east - 360]]  # a map scrolled once around
     assert fargo.boxes.x == pytest.approx(wanted.x, abs=1e-6)
+
+
+def test_a_boxs_card_is_sent_before_its_table_is_made(fargo):
+    press(fargo, "Build")
+    fargo.map.boxes = []
+
+    async def drawn():
+        fargo.map.boxes = [BOX]
+        assert len(fargo.map.cards) == 1
+        assert "No box yet" in table(fargo)[1][0]
+        while len(table(fargo)[1]) == 1:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(drawn(), 60))
+    (card,) = fargo.map.cards
+    assert table(fargo)[1][2:] == [card["truth"], card["rows"][0][1]]
 
 
 def test_a_box_too_wide_is_refused_in_words(fargo):
