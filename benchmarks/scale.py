@@ -394,9 +394,9 @@ def main() -> None:
             path = folder / "large.csv"
             make(path, int(min(args.most, 10**8)))
             size = path.stat().st_size
-            found = run("limited", str(path), size // 10)
+            found = run("limited", str(path), size // 9)
             heads = ["file, MB", "limit, MB", *HEADS]
-            table(heads, iter([[size >> 20, size // 10 >> 20, *numbers(found)]]))
+            table(heads, iter([[size >> 20, size // 9 >> 20, *numbers(found)]]))
 
 
 if __name__ == "__main__":

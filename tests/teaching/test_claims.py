@@ -99,12 +99,12 @@ DEFENCE = Scene(
 )
 
 
-@TRACES.claim("But every curve rises with the\nnumber of clues")
+@TRACES.claim("But every curve rises with the\nnumber of clues until it is at 100 %")
 def _(n):
     hours = teaching.invented_hours(n.records, seed=n.seed)
     traces = [teaching.Traces(n.records, hours, *width) for width in ((250, 1), (2_000, 24))]
     n["curves"] = np.array([[t.unicity(k, people=80) for k in (1, 3, 8)] for t in traces])
-    return (np.diff(n.curves) > 0).all()
+    return ((np.diff(n.curves) > 0) | (n.curves[:, :-1] == 1)).all()
 
 
 @TRACES.claim("Rounding lowers the curves, by much if cells and intervals are large")
