@@ -25,11 +25,6 @@ def npy(header):
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
 
 
-def parquet(tmp_path):
-    pd.DataFrame({"lat": [48.86] * 99, "lon": [2.35] * 99}).to_parquet(tmp_path / "whole")
-    return (tmp_path / "whole").read_bytes()
-
-
 def refused(path, told):
     with pytest.raises(InputError, match=told) as refusal:
         read_points(path, CITY)
@@ -133,7 +128,8 @@ def test_another_file_is_never_read_through_a_geographic_one(tmp_path):
 
 
 def test_bent_parquet(tmp_path):
-    whole = parquet(tmp_path)
+    pd.DataFrame({"lat": [48.86] * 99, "lon": [2.35] * 99}).to_parquet(tmp_path / "whole")
+    whole = (tmp_path / "whole").read_bytes()
     rng = np.random.default_rng(0)
     for _ in range(60):
         bent = bytearray(whole)

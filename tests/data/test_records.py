@@ -1,29 +1,37 @@
-"""What is kept, what is left out, and what the owner is told."""
+"""What is kept, what is left out, and what the owner is told: the real cause, and what helps."""
 
 import gzip
+import json
+import struct
 import warnings
 
 import geopandas as gpd
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import shapely
 
 from snhkit.data import ReadReport, ReadWarning, read_points
 from snhkit.data.sources import delimited
 from snhkit.errors import InputError
-from snhkit.geometry import Region
+from snhkit.geometry import Points, Region
 
 PARIS = Region.around(lat=48.86, lon=2.35, side_m=10_000)
 BERLIN = Region.around(lat=52.5, lon=13.4, side_m=9_000)
 FRISCO = Region.around(lat=37.76, lon=-122.43, side_m=10_000)
 
 
-def read_csv(tmp_path, content, region=PARIS, **said):
-    (tmp_path / "trips.csv").write_text(content)
+def read(source, region=PARIS, **said) -> tuple[Points, ReadReport]:
     reports: list[ReadReport] = []
-    return read_points(tmp_path / "trips.csv", region, report=reports.append, **said), *reports
+    return read_points(source, region, report=reports.append, **said), *reports
+
+
+def read_csv(tmp_path, content, **said):
+    (tmp_path / "trips.csv").write_text(content)
+    return read(tmp_path / "trips.csv", **said)
 
 
 def test_bad_rows_are_counted_and_named_as_in_a_spreadsheet(tmp_path):
@@ -65,12 +73,11 @@ def test_rows_after_a_malformed_one_keep_their_numbers(tmp_path):
 
 def test_frames_and_arrays_count_from_zero():
     frame = pd.DataFrame({"lat": [48.86, None, 48.86], "lon": [2.35, 2.35, "?"]}, index=[7, 8, 9])
-    reports: list[ReadReport] = []
-    read_points(frame, PARIS, report=reports.append)
-    read_points(np.array([[np.nan, 2.35], [48.86, 2.35]]), PARIS, report=reports.append)
-    assert [r.unusable_rows for r in reports] == [(1, 2), (0,)]
-    assert "row 1: latitude is missing; row 2: longitude '?' is not a number" in str(reports[0])
-    assert "rows count from 0" in str(reports[0])
+    _, told = read(frame)
+    bad = np.array([[np.nan, 2.35], [48.86, 2.35]])
+    assert (told.unusable_rows, read(bad)[1].unusable_rows) == ((1, 2), (0,))
+    assert "row 1: latitude is missing; row 2: longitude '?' is not a number" in str(told)
+    assert "rows count from 0" in str(told)
 
 
 def test_the_owner_is_warned_unless_all_is_well():
@@ -114,12 +121,10 @@ def test_swapped_columns_are_named(tmp_path, region):
         assert "pass lat='lon', lon='lat'" in str(refused.value)
         centre = f"centre ({region.lat:g}, {region.lon:g}) given as (latitude, longitude)?"
         assert centre in str(refused.value)
-        reports: list[ReadReport] = []
-        mended = read_points(source, region, lat="lon", lon="lat", report=reports.append)
-        assert len(mended) == 15
+        assert len(read(source, region, lat="lon", lon="lat")[0]) == 15
     with pytest.raises(InputError, match=r"swapped.*pass lat='1', lon='0'"):
         read_points(frame.to_numpy(), region)
-    assert len(read_points(frame.to_numpy(), region, lat="1", lon="0", report=reports.append)) == 15
+    assert len(read(frame.to_numpy(), region, lat="1", lon="0")[0]) == 15
     turned = gpd.GeoDataFrame(geometry=gpd.points_from_xy(lat, lon, crs=4326))
     with pytest.raises(InputError, match=r"swapped.*\(longitude, latitude\)"):
         read_points(turned, region)
@@ -167,9 +172,8 @@ def test_missing_and_empty_geometries_are_unusable(tmp_path):
     frame = gpd.GeoDataFrame({"user": ["a", "b", "c"]}, geometry=where)
     frame.to_file(tmp_path / "a.geojson")
     for source in (frame, tmp_path / "a.geojson"):
-        reports: list[ReadReport] = []
-        assert len(read_points(source, PARIS, report=reports.append)) == 1
-        assert reports[0].unusable_rows == (0, 2)
+        points, report = read(source)
+        assert (len(points), report.unusable_rows) == (1, (0, 2))
 
 
 def test_columns_of_a_geoframe_can_be_used_instead_of_its_geometry():
@@ -234,10 +238,9 @@ def test_masked_entries_are_missing():
         [[48.86, 2.35, 1], [48.86, 2.35, 1], [48.86, 2.35, 7]],
         mask=[[0, 0, 0], [1, 0, 0], [0, 0, 1]],
     )
-    reports: list[ReadReport] = []
-    points = read_points(rows, PARIS, lat=0, lon=1, user=2, report=reports.append)
+    points, report = read(rows, lat=0, lon=1, user=2)
     assert len(points) == 1
-    assert "row 1: latitude is missing; row 2: user is missing" in str(reports[0])
+    assert "row 1: latitude is missing; row 2: user is missing" in str(report)
 
 
 def test_rows_without_a_time_are_unusable(tmp_path):
@@ -247,8 +250,7 @@ def test_rows_without_a_time_are_unusable(tmp_path):
     assert report.reasons == (
         "time 'noon' is not a time", "longitude is missing", "time is missing",
     )  # fmt: skip
-    points, _ = read_csv(tmp_path, rows)
-    assert points.day is None
+    assert read_csv(tmp_path, rows)[0].day is None
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", ">f8"])
@@ -263,3 +265,86 @@ def test_plain_arrays_are_latitude_first(tmp_path, dtype):
     np.testing.assert_array_equal(again.xy, points.xy)
     assert again.user is not None
     assert again.user.tolist() == [0, 1]
+
+
+def message(source, **said) -> str:
+    with pytest.raises(InputError) as refused:
+        read_points(source, PARIS, **said)
+    assert "complete?" not in str(refused.value)
+    return str(refused.value)
+
+
+def test_points_in_wkb_without_metadata_are_read_with_point(tmp_path):
+    wkb = [struct.pack("<BIdd", 1, 1, 2.35, 48.86), None]
+    pq.write_table(pa.table({"geometry": pa.array(wkb, pa.binary())}), tmp_path / "a.parquet")
+    assert message(tmp_path / "a.parquet").endswith("give point='geometry'.")
+    points, report = read(tmp_path / "a.parquet", point="geometry")
+    assert len(points) == 1
+    assert "row 1: latitude is missing" in str(report)
+
+
+def test_points_as_databases_write_them_are_read_and_others_are_quoted(tmp_path):
+    hexadecimal = struct.pack("<BIIdd", 1, 0x20000001, 4326, 2.35, 48.86).hex().upper()
+    for points in ([hexadecimal, None], ["SRID=4326;POINT (2.35 48.86)", "SRID=2154;POINT (6 7)"]):
+        frame = pd.DataFrame({"at": points})
+        frame.to_csv(tmp_path / "a.csv", index=False)
+        for source in (frame, tmp_path / "a.csv"):
+            found, report = read(source, point="at")
+            assert (len(found), report.unusable) == (1, 1)
+    assert "row 3: point 'SRID=2154;POINT (6 7)' is not a position" in str(report)
+
+
+def test_what_is_no_frame_is_not_called_incomplete():
+    assert "complete" not in message(pd.Series([1, 2]))
+
+
+@pytest.mark.parametrize("sep", [";", ",", "\t"])
+def test_a_line_that_names_the_delimiter_is_no_header(sep, tmp_path):
+    rows = [["name", "lat", "lon"], ["a,b;c", "48.86", "2.35"], ["x", "none", "2.35"]]
+    text = "\r\n".join([f"sep={sep}", *(sep.join(f'"{v}"' for v in row) for row in rows)])
+    (tmp_path / "a.csv").write_bytes(text.encode("utf-8-sig"))
+    points, report = read(tmp_path / "a.csv")
+    assert len(points) == 1
+    assert "row 4: latitude 'none' is not a number" in str(report)
+    assert "the header is row 2" in str(report)
+
+
+def test_a_timeline_of_google_is_pointed_to_the_layouts(tmp_path):
+    (tmp_path / "Timeline.json").write_text(json.dumps({"semanticSegments": []}))
+    assert "docs/howto/layouts.md" in message(tmp_path / "Timeline.json")
+
+
+def test_ids_of_the_other_byte_order_are_read():
+    ids = np.array([7, 8, 7])
+    for kind in (">i8", ">i4", ">u2", ">f8"):
+        frame = pd.DataFrame({"lat": [48.86] * 3, "lon": 2.35, "user": ids.astype(kind)})
+        user = read_points(frame, PARIS, user="user").user
+        assert user is not None
+        assert user.tolist() == [0, 1, 0]
+
+
+def test_old_line_ends_are_read_as_the_message_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_bytes(b"lat,lon\r48.86,2.35\r48.87,2.36\r")
+    told = message("a.csv")
+    assert "its lines end in CR" in told
+    remedy = told.split("pass ")[1].split(", which")[0]
+    assert len(read_points(eval(remedy, {"pandas": pd}), PARIS)) == 2
+
+
+def test_dates_and_spreadsheet_days_are_converted_as_the_message_says():
+    frame = pd.DataFrame({"lat": [48.86] * 2, "lon": 2.35})
+    for numbers, day in (([20261101.0, 20261102], 20_758), ([46_327.5, 46_328.0], 20_758)):
+        told = message(frame.assign(t=numbers), time="t")
+        remedy = told.split("convert them with ")[1].removesuffix(".")
+        column = eval(remedy, {"pandas": pd, "column": frame.assign(t=numbers)["t"]})
+        days = read_points(frame.assign(t=column), PARIS, time="t").day
+        assert days is not None
+        assert days.tolist() == [day, day + 1]
+
+
+def test_bad_times_are_not_called_bad_positions():
+    frame = pd.DataFrame({"lat": [48.86], "lon": 2.35, "t": ["noon"]})
+    told = message(frame, time="t")
+    assert "No row has a time that can be read" in told
+    assert "degrees" not in told
