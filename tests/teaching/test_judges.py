@@ -52,8 +52,8 @@ def test_how_near_an_answer_must_be():
     assert numbers([2, 1.019], [2, 1], ["a", "b"], "", ["", ""])
     assert not numbers([2, 1.021], [2, 1], ["a", "b"], "", ["", ""])
     assert numbers([2, 1.09], [2, 1], ["a", "b"], "", ["", ""], within=0.1)
-    assert not function(lambda x: x**0.50001, root, [(4,)], "", "")
-    assert function(lambda x: x**0.50001, root, [(4,)], "", "", within=1e-4)
+    assert not function(lambda x: x**0.50001, [((4,), 2)], "", "")
+    assert function(lambda x: x**0.50001, [((4,), 2)], "", "", within=1e-4)
 
 
 def test_several_numbers_name_those_that_are_off_with_the_first_hint():
