@@ -144,7 +144,7 @@ def districts_options(command):
     label = click.option(
         "--label",
         metavar="COLUMN",
-        help="With --districts: column of the districts' names [default: row numbers].",
+        help="Column of the districts' names [default: row numbers].",
     )
     file = click.option(
         "--districts",

@@ -81,7 +81,8 @@ if TYPE_CHECKING:
 @click.option(
     "--page-districts",
     type=INPUT_FILE,
-    help="With --page: file of polygons whose counts the page lists [default: --districts].",
+    help="With --page: file of polygons whose counts the page lists, by the names of --label "
+    "[default: --districts].",
 )
 @click.option(
     "--ask",
@@ -168,7 +169,8 @@ def release(
         raise click.UsageError(f"{str(page)!r} exists; --force replaces it. Nothing was spent.")
     if out.is_file() and not force:
         raise click.UsageError(f"{str(out)!r} exists; --force replaces it. Nothing was spent.")
-    builder = tessellation(districts, label) or METHODS[key].builder(sizes_m, cell_m)
+    named = label if districts is not None or page_districts is None else None
+    builder = tessellation(districts, named) or METHODS[key].builder(sizes_m, cell_m)
     strata = None if by is None else By.parse(by)
     if strata is not None and strata.times and where["time"] is None:
         raise click.UsageError(f"--by {by} needs --time COLUMN.")

@@ -129,13 +129,13 @@ def test_what_the_owner_says_is_on_the_page_and_the_card(run, trips, wards, tmp_
         "--cell-m", 1_000, "--epsilon", 10**6, "--budget", 10**7, "--out", "p.snh",
         "--user", "bearer", "--max-per-user", 5, "--unit", "user-day", "--whose", "household",
         "--time", "at", "--tz", "UTC", "--since", "2026-05-03", "--until", "2026-05-07",
-        "--spill", tmp_path, "--page", "p.html", "--page-districts", "w.geojson",
+        "--spill", tmp_path, "--page", "p.html", "--page-districts", "w.geojson", "--label", "ward",
         *(word for pair in said.items() for word in pair),
     ]  # fmt: skip
     code, out, err = run(*words)
     assert code == 0, err
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
-    for text in (*said.values(), "household"):
+    for text in (*said.values(), "household", ">west<", ">east<"):
         assert text in page
     assert "at most 5) records of one household in one day (UTC)" in " ".join(out.split())
     release = snh.load(tmp_path / "p.snh")
