@@ -148,6 +148,9 @@ from .viz.maps import (
 from .viz.maps import (
     district_map as district_map,
 )
+from .viz.reports.public_page import (
+    save_page as save_page,
+)
 from .widgets import (
     explore as explore,
 )

@@ -18,8 +18,8 @@ NAMES = [
     "PrivateDataset", "Privelet", "QuadTree", "RangeQueries", "Region", "Release",
     "ReleaseFileError", "SNH", "SnhkitError", "Tessellation", "UniformGrid", "city", "compare",
     "compare_map", "compare_sizes", "district_map", "districts", "epsilon_for", "exact_counts",
-    "expected_error", "explore", "load", "read_boxes", "read_points", "recommend", "scan_points",
-    "synthetic_points",
+    "expected_error", "explore", "load", "read_boxes", "read_points", "recommend", "save_page",
+    "scan_points", "synthetic_points",
 ]  # fmt: skip
 SUMMARY = {"GL08", "SS01", "SS03", "SS04", "SS06"}
 """There is a docstring, with a summary of one line that ends with a period and is not indented."""

@@ -2,7 +2,9 @@
 
 import base64
 import math
-from collections.abc import Mapping
+import os
+import pathlib
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any, Self
@@ -17,8 +19,9 @@ from matplotlib.patheffects import withStroke
 
 from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.districts.boxes import estimates_text
-from snhkit.districts.districts import LocalDistricts
+from snhkit.districts.districts import Districts, DistrictsLike, LocalDistricts
 from snhkit.errors import InputError, printable
+from snhkit.files import write_whole
 from snhkit.geometry import Region
 from snhkit.markup import count_texts, number
 from snhkit.methods import METHODS, key_of, title_of
@@ -80,17 +83,72 @@ class Imprint:
         return {head: text for name, head in heads.items() if (text := getattr(self, name))}
 
 
+def save_page(
+    release: Release | StratifiedRelease,
+    path: str | os.PathLike[str],
+    *,
+    title: str,
+    districts: DistrictsLike | None = None,
+    label: Hashable | None = None,
+    subject: str = "",
+    owner: str = "",
+    period: str = "",
+    contact: str = "",
+) -> pathlib.Path:
+    """Write an HTML page for the publication of a release; the page needs no other files.
+
+    A reader finds what was counted, what may be concluded, a map on which boxes are counted by the
+    page itself, the districts, the meaning of epsilon, and the release as a download. For maps by
+    hour, weekday or kind, all of this is of their sum; the maps are shown side by side and can be
+    played, and a line has the count of the box in each.
+
+    Parameters
+    ----------
+    release : Release or StratifiedRelease
+        What is published; the page costs no epsilon.
+    path : str or path
+        The file to write; a file that exists is replaced.
+    title : str
+        What was counted, where and when. No text of the page comes from a file of records.
+    districts : GeoDataFrame, GeoSeries, path or Districts, optional
+        Polygons in any CRS, whose counts the page lists.
+    label : hashable, optional
+        The column with the districts' names; by default, the index values are the names.
+    subject, owner, period, contact : str, optional
+        What one record is, who publishes the page, when records were collected, whom to ask.
+
+    Returns
+    -------
+    pathlib.Path
+        The file that was written.
+
+    Raises
+    ------
+    InputError
+        If the release must not be published, the title is empty, a text is too long, the districts
+        are invalid, or the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import snhkit as snh
+    >>> records = snh.synthetic_points("fargo", 1_000)
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
+    >>> release = data.release(snh.UniformGrid(), epsilon=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     snh.save_page(release, f"{folder}/trips.html", title="Trips in Fargo, 2026").name
+    'trips.html'
+    """
+    imprint = Imprint(title, subject, owner, period, contact)
+    region = release.total().region
+    shown = None if districts is None else Districts.of(districts, label).inside(region)
+    return write_whole(path, public_html(release, shown, imprint))
+
+
 def public_html(
     made: Release | StratifiedRelease, districts: LocalDistricts | None, imprint: Imprint
 ) -> str:
-    """Return an HTML page for the publication of a release; the page needs no other files.
-
-    A reader finds what was counted, what may be concluded, a map on which boxes are counted by the
-    page itself, the districts, the meaning of epsilon, and the release as a download. For strata,
-    all of this is of their sum; a picture of each can be played, all are shown side by side, and a
-    line has the count of the box in each. InputError is raised if the release must not be
-    published.
-    """
+    """Return the page that ``save_page`` writes; InputError if it must not be published."""
     release = made.total()
     if warning := release.card().get("Warning"):
         raise InputError(f"This release must not be published: {warning}")

@@ -19,6 +19,7 @@ from snhkit.viz.reports.public_page import Imprint, public_html
 
 RECORDS = snh.synthetic_points("fargo", 5_003)
 CITY = RECORDS.region
+HALVES = [shapely.box(-96.9, 46.8, -96.8, 47), shapely.box(-96.8, 46.8, -96.7, 47)]
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +100,20 @@ def test_an_interval_that_is_not_known_has_its_reason(release, monkeypatch):
     rows = {row[0].partition(" (")[0]: row[1:] for row in cells(text) if len(row) == 5}
     assert rows["West &lt;b&gt;"][1] == "not known"
     assert told in text
+
+
+def test_a_page_is_saved_with_what_its_owner_says(release, tmp_path):
+    frame = gpd.GeoDataFrame({"name": ["left", "right"]}, geometry=HALVES, crs=4326)
+    said = {"subject": "trip", "owner": "us", "period": "May", "contact": "ask@example.org"}
+    path = snh.save_page(
+        release, tmp_path / "p.html", title="Trips", districts=frame, label="name", **said
+    )
+    shown = Districts.of(frame, "name").inside(release.region)
+    assert path == tmp_path / "p.html"
+    assert path.read_text(encoding="utf-8") == public_html(release, shown, Imprint("Trips", **said))
+    with pytest.raises(InputError, match="needs a title"):
+        snh.save_page(release, tmp_path / "q.html", title=" ")
+    assert not (tmp_path / "q.html").exists()
 
 
 def test_what_must_not_be_published_is_refused():
