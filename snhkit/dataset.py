@@ -250,7 +250,9 @@ class PrivateDataset:
         self._unit, self._bought = first, None
         if isinstance(most, NoisyQuantile):
             self._bought = buy(most, records_of_people(), self._ledger)
-            self._unit = replace(first, max_per_user=self._bought.bound(most.quantile))
+            bound = self._bought.bound(most.quantile)
+            share = round(self._bought.dropped(bound)[0], 2)
+            self._unit = replace(first, max_per_user=bound, dropped=share)
 
     @property
     def bought(self) -> NoisyContributions | None:

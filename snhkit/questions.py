@@ -10,8 +10,9 @@ QUESTIONS = {
         "3. Who may appear more than once?",
         "If a column says whose record it is, all records of a person are hidden together. Without "
         "it one record is hidden, which protects a person only if nobody appears twice. Choose how "
-        "many records of each count from public knowledge: the noise grows with this number, and "
-        "further records are left out, so that all counts are too low, by how much is not known.",
+        "many records of each count from public knowledge, or buy a number with some epsilon: "
+        "the noise grows with this number, and further records are left out, so that all counts "
+        "are too low. By how much is estimated only if the choice was bought.",
     ),
     "price": (
         "4. How much in total?",

@@ -114,10 +114,20 @@ def _people(data: Path) -> tuple[list[str], dict[str, Any]]:
     name = _until("Column of people, or nobody", column, default=people_column(data) or _NOBODY)
     if name == _NOBODY:
         return ["--unit", "record"], {}
-    most = _until("Records of each person", typed_whole, default="5")
-    say(PrivacyUnit("user", most).counting)
+    most = _until("Records of each person, at most", typed_whole, default="5")
+    price = _until("Epsilon that buys a smaller number; none", _price_or_none, default="")
     people = ["--user", name, "--max-per-user", str(most)]
+    if price:
+        people += ["--bound-epsilon", price]
+    else:
+        say(PrivacyUnit("user", most).counting)
     return people, {"unit": "user", "max_per_user": most}
+
+
+def _price_or_none(text: str) -> str:
+    from snhkit.privacy import exact
+
+    return text and (exact(text) and text)
 
 
 def _price(data: Path, terms: dict[str, Any]) -> list[str]:

@@ -46,6 +46,13 @@ if TYPE_CHECKING:
 @sizes_option("boxes that the release is optimised for")
 @people_options
 @click.option(
+    "--bound-epsilon",
+    type=Epsilons(),
+    metavar="E",
+    help="With --user: spend this epsilon as well on the number of records that are kept of each "
+    "user, for 95 % of users; --max-per-user is then the largest that can be chosen.",
+)
+@click.option(
     "--whose",
     default="person",
     show_default=True,
@@ -99,9 +106,9 @@ if TYPE_CHECKING:
     help="Replace existing files of --out and --page; --out may be an earlier release.",
 )
 def release(
-    data, method, districts, label, epsilon, delta, sizes_m, n_public, user, max_per_user, unit,
-    whose, cell_m, budget, budget_delta, ledger, out, page, title, subject, owner, period, contact,
-    page_districts, as_json, force, by,
+    data, method, districts, label, epsilon, delta, sizes_m, n_public, user, max_per_user,
+    bound_epsilon, unit, whose, cell_m, budget, budget_delta, ledger, out, page, title, subject,
+    owner, period, contact, page_districts, as_json, force, by,
     **where,
 ) -> None:  # fmt: skip
     """Make a release of private records, and write it to a file that may be published.
@@ -118,13 +125,16 @@ def release(
     """
     if (method is None) == (districts is None):
         raise click.UsageError("give either --method M or --districts FILE.")
-    for values, option in ((method, "--method"), (epsilon, "--epsilon"), (budget, "--budget")):
+    for values, option in ((method, "--method"), (epsilon, "--epsilon"), (budget, "--budget"),
+                           (bound_epsilon, "--bound-epsilon")):  # fmt: skip
         if values is not None and len(values) != 1:
             raise click.UsageError(f"{option} takes one value here, not {len(values)}.")
     if data is None:
         raise click.UsageError("Missing option '--data'.")
     if (user is None) != (max_per_user is None):
         raise click.UsageError("--user and --max-per-user must be given together.")
+    if bound_epsilon is not None and user is None:
+        raise click.UsageError("--bound-epsilon needs --user COLUMN and --max-per-user N.")
     if unit is not None and user is None and unit != "record":
         raise click.UsageError(f"--unit {unit} needs --user COLUMN and --max-per-user N.")
     if ledger == STANDARD_OUTPUT:
@@ -140,7 +150,8 @@ def release(
                      page=page)  # fmt: skip
     from snhkit.geometry.strata import By
     from snhkit.methods import METHODS
-    from snhkit.privacy import Budget
+    from snhkit.privacy import Budget, NoisyQuantile
+    from snhkit.privacy.quantile import KEPT
 
     key = "" if method is None else method[0]
     if key and METHODS[key].demonstration:
@@ -176,11 +187,13 @@ def release(
         raise click.UsageError(f"--by {by} needs --time COLUMN.")
     if budget_delta is not None and budget is None:
         raise click.UsageError("--budget-delta needs --budget.")
+    most = max_per_user if bound_epsilon is None else NoisyQuantile(
+        KEPT, bound_epsilon[0], max_per_user)  # fmt: skip
     terms = {
         "budget": None if budget is None else Budget(budget[0], budget_delta or 0),
         "unit": unit or ("record" if user is None else "user"),
         "whose": whose,
-        "max_per_user": max_per_user,
+        "max_per_user": most,
         "n_public": n_public,
         "ledger": account,
     }
@@ -211,6 +224,10 @@ def release(
             say(str(made))
     say(f"Written to {' and '.join(map(str, files))}", err=True)
     say(f"Ledger {ledger}: {dataset.ledger.summary}", err=True)
+    if dataset.bought is not None:
+        bound = dataset.unit.max_per_user
+        say(f"Bought: at most {bound:,} records of each. Later, --max-per-user {bound} without "
+            "--bound-epsilon costs nothing.", err=True)  # fmt: skip
     if dataset.unit.counting:
         say(dataset.unit.counting, err=True)
 

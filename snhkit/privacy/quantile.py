@@ -18,6 +18,8 @@ from snhkit.privacy.scale import noise_scale, noise_variance
 from snhkit.privacy.spend import Spend
 from snhkit.privacy.unit import PrivacyUnit
 
+KEPT = 0.95
+"""The share of people whose records are all kept, where a program is not told another."""
 _MAX_BOUND = 2**20
 
 
@@ -129,11 +131,22 @@ class NoisyContributions:
         enough = self._cut <= self.people.sum() * (1 - Fraction(str(float(quantile))))
         return int(self.candidates[np.argmax(enough) if enough.any() else -1])
 
-    def table(self, epsilon: Epsilon, count: float) -> pd.DataFrame:
-        """Return the estimated bias and the noise for each choice of ``max_per_user``.
+    def dropped(self, most: int) -> tuple[float, float]:
+        """Return the estimated share of records that are left out, and its standard deviation.
 
         Only the noisy numbers are used. People in a range count with its middle, those above all
         candidates with one and a half times the largest.
+        """
+        lower, upper = np.append(0, self.candidates[:-1]), self.candidates
+        typical = np.append((lower + 1 + upper) / 2, 1.5 * self.candidates[-1])
+        total = max(float(typical @ self.people), 1.0)
+        beyond = np.maximum(typical - most, 0)
+        share = float(np.clip(beyond @ self.people / total, 0, 1))
+        std = np.sqrt(noise_variance(self.epsilon, 1))
+        return share, min(float(std * np.linalg.norm(beyond - share * typical) / total), 1.0)
+
+    def table(self, epsilon: Epsilon, count: float) -> pd.DataFrame:
+        """Return the estimated bias and the noise for each choice of ``max_per_user``.
 
         Parameters
         ----------
@@ -149,18 +162,13 @@ class NoisyContributions:
             of people with more records; and ``dropped_std``, the noise in ``dropped``.
         """
         price, count = exact(epsilon), positive("count", count)
-        lower, upper = np.append(0, self.candidates[:-1]), self.candidates
-        typical = np.append((lower + 1 + upper) / 2, 1.5 * self.candidates[-1])
-        std = np.sqrt(noise_variance(self.epsilon, 1))
-        total = max(float(typical @ self.people), 1.0)
         rows = []
         for most, cut in zip(self.candidates, self._cut, strict=True):
-            beyond = np.maximum(typical - most, 0)
-            dropped = float(np.clip(beyond @ self.people / total, 0, 1))
-            spread = std * np.linalg.norm(beyond - dropped * typical) / total
+            dropped, spread = self.dropped(int(most))
             noise = np.sqrt(noise_variance(price, int(most)))
-            error = np.hypot(dropped * count, noise)
-            rows.append((int(most), int(cut), dropped, min(spread, 1.0), noise, error))
+            rows.append(
+                (int(most), int(cut), dropped, spread, noise, np.hypot(dropped * count, noise))
+            )
         names = ["max_per_user", "cut", "dropped", "dropped_std", "noise", "error"]
         return pd.DataFrame(rows, columns=names)
 

@@ -89,13 +89,15 @@ class PrivacyUnit:
         Whether the number of records is public.
     tz : str, optional
         For windows of days, the time zone in which days begin, if it is known.
+    dropped : float, optional
+        The estimated share of records that ``max_per_user`` leaves out, if it was bought; 0 to 1.
 
     Raises
     ------
     InputError
         If ``kind`` is not one of these words, if ``max_per_user`` is missing, not allowed or not a
-        whole number of at least 1, if ``whose`` or ``tz`` is not a short printable text, or if
-        ``tz`` is given without windows of days.
+        whole number of at least 1, if ``whose`` or ``tz`` is not a short printable text, if
+        ``tz`` is given without windows of days, or if ``dropped`` is not a share.
 
     Examples
     --------
@@ -111,6 +113,7 @@ class PrivacyUnit:
     whose: str = "person"  # what a user id stands for, the same in all datasets of a ledger
     n_public: bool = False  # whether the number of records is public
     tz: str | None = None  # in which the days of windows begin, if it is known
+    dropped: float | None = None  # estimated share of records left out, if it was bought
 
     def __post_init__(self) -> None:
         kind, most = self.kind, self.max_per_user
@@ -137,13 +140,21 @@ class PrivacyUnit:
                 "tz, the zone of windows of days, must be a text such as 'Europe/Paris', not "
                 f"{str(self.tz)[:_MAX_NAME]!r}; other units have none."
             )
+        share = self.dropped
+        if share is not None and (type(share) is not float or most is None or not 0 <= share <= 1):
+            raise InputError(
+                "dropped, the share of records that max_per_user leaves out, must be a number from "
+                f"0 to 1, such as 0.1, not {str(share)[:_MAX_NAME]!r}; a unit of records has none."
+            )
         if not isinstance(self.n_public, bool):
             raise InputError(f"n_public must be true or false, not {self.n_public!r}.")
 
     @classmethod
     def restore(cls, values: Mapping[str, Any]) -> "PrivacyUnit":
         """Return the unit from values of ``to_dict`` in a file, after a check of the values."""
-        unknown = sorted(set(values) - {"kind", "max_per_user", "whose", "n_public", "tz"})
+        unknown = sorted(
+            set(values) - {"kind", "max_per_user", "whose", "n_public", "tz", "dropped"}
+        )
         if unknown or "kind" not in values:
             wrong = f"has an unknown key {unknown[0]!r}" if unknown else "has no 'kind'"
             raise InputError(f"the unit of privacy {wrong}.")
@@ -157,6 +168,7 @@ class PrivacyUnit:
             "whose": self.whose,
             "n_public": self.n_public,
             **({} if self.tz is None else {"tz": self.tz}),
+            **({} if self.dropped is None else {"dropped": self.dropped}),
         }
 
     @property
@@ -198,10 +210,16 @@ class PrivacyUnit:
         """What a bound on a person's records means for counts, as a sentence; empty if no bound."""
         if self.max_per_user is None:
             return ""
+        told = f"Counted are at most {self.max_per_user:,} records of {self._one}."
+        if self.dropped is not None:
+            share = f"{self.dropped:.0%}".replace("%", " %")
+            return (
+                f"{told} All further records were left out, by a noisy estimate {share} of all, so "
+                "the numbers of all records are larger."
+            )
         return (
-            f"Counted are at most {self.max_per_user:,} records of {self._one}. All further "
-            "records were left out, so the numbers of all records are larger; how many were left "
-            "out was not measured."
+            f"{told} All further records were left out, so the numbers of all records are larger; "
+            "how many were left out was not measured."
         )
 
     @property

@@ -151,12 +151,13 @@ def state(
 
 
 def fields(earlier: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of ``OwnFile`` from a saved state; the budget is None.
+    """Return the arguments of ``OwnFile`` from a saved state, which spends nothing when restored.
 
-    Without a budget, restoring a state never creates a new ledger.
+    Without a budget, no new ledger is created.
     """
     told = dict(earlier["file"])
-    return told | {"budget": None, "columns": tuple(tuple(pair) for pair in told["columns"])}
+    columns = tuple(tuple(pair) for pair in told["columns"])
+    return told | {"budget": None, "bound_epsilon": None, "columns": columns}
 
 
 def orders(session: Session, controls: Controls, earlier: dict[str, Any]) -> list[Order]:

@@ -3,6 +3,7 @@
 import asyncio
 import html
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import ipywidgets as w
 
@@ -24,6 +25,11 @@ _FIELDS = {
     "side_km": ("Side, km", "such as 13.2", "Side of the square in kilometres"),
     "user": ("People", "column of ids", "Column that tells whose record it is, such as rider_id"),
     "most": ("At most", "records of each person", "Records kept of each person, chosen at random"),
+    "bound_epsilon": (
+        "Or buy, ε",
+        "optional",
+        "Epsilon that buys a smaller number, which keeps all records of 95 % of people",
+    ),
     "time": (
         "Times",
         "optional column",
@@ -48,7 +54,7 @@ _FIELDS = {
 _STEPS = {
     "file": ("path", "time", "tz", "title"),
     "place": ("center", "side_km"),
-    "people": ("user", "most", "kind"),
+    "people": ("user", "most", "bound_epsilon", "kind"),
     "price": ("about", "budget"),
     "publish": ("districts", "label", "public"),
 }
@@ -193,6 +199,8 @@ class OpenPanel(w.VBox):
             self._refuse(refusal)
         else:
             self._outline([])
+            most = session.dataset.unit.max_per_user
+            file = replace(file, max_per_user=most, bound_epsilon=None)  # it is bought once
             told = message(f"{_LEFT_OUT} {session.dataset.unit.counting}".strip())
             alone = " --unit record" if self.alone.value and not file.max_per_user else ""
             command = html.escape(file.command + alone)

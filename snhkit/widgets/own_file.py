@@ -18,8 +18,9 @@ from snhkit.errors import InputError
 from snhkit.experiment.code import from_files
 from snhkit.geometry import Region
 from snhkit.methods import title_of
-from snhkit.privacy import PrivacyUnit, exact
+from snhkit.privacy import NoisyQuantile, PrivacyUnit, exact
 from snhkit.privacy.data_ledgers import ledger_of
+from snhkit.privacy.quantile import KEPT
 from snhkit.widgets.session import UNTITLED, ReleaseFolder, Session
 
 _COLUMNS = 76  # characters in a line, without the backslash that continues the line
@@ -44,6 +45,7 @@ class OwnFile:
     label: str | None = None
     columns: tuple[tuple[str, str], ...] = ()  # arguments of ``read_points``, such as lat or tz
     max_per_user: int | None = None
+    bound_epsilon: str | None = None  # buys a smaller ``max_per_user`` when the file is opened
     kind: str = "user"  # the unit of privacy, if ``max_per_user`` is given
     n_public: bool = False
     title: str = ""
@@ -66,7 +68,7 @@ class OwnFile:
             for name in ("public", "districts")
             if values[name].strip()
         }
-        rest = {name: values[name].strip() or None for name in ("budget", "label")}
+        rest = {name: values[name].strip() or None for name in ("budget", "label", "bound_epsilon")}
         user, most = cls.people(values, alone=alone)
         read = {"user": user} | {name: values[name].strip() for name in ("time", "tz")}
         kind = values["kind"].strip() or "user"
@@ -78,6 +80,10 @@ class OwnFile:
             )
         if most is not None:
             PrivacyUnit(kind, most)  # raises if there is no such unit
+        if rest["bound_epsilon"] is not None:
+            if most is None:
+                raise InputError("Only a number of records of each person can be bought.")
+            NoisyQuantile(KEPT, rest["bound_epsilon"], most)  # raises if it is no epsilon
         return cls(
             lat=lat, lon=lon, side_m=side_m, max_per_user=most, kind=kind,
             columns=tuple((name, text) for name, text in read.items() if text),
@@ -174,8 +180,11 @@ class OwnFile:
                 "that may ever be spent on these records."
             )
         budget: Fraction | None = None if self.budget is None else exact(self.budget)
+        most: int | NoisyQuantile | None = self.unit.max_per_user
+        if self.bound_epsilon is not None and most is not None:
+            most = NoisyQuantile(KEPT, self.bound_epsilon, most)
         terms: dict[str, Any] = {
-            "unit": self.unit.kind, "max_per_user": self.unit.max_per_user,
+            "unit": self.unit.kind, "max_per_user": most,
             "n_public": self.n_public, "ledger": ledger_of(self.path, self.ledger),
         }  # fmt: skip
         read: dict[str, Any] = dict(self.columns) | report

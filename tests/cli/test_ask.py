@@ -32,7 +32,7 @@ def command(said: str) -> list[str]:
 
 def test_the_answers_lead_to_a_command_that_works(people):
     said = asked(
-        "none.csv", "t.csv", "43.038, -87.91", "2", "", "0", "3", "1000", "", "0.5", "boxes",
+        "none.csv", "t.csv", "43.038, -87.91", "2", "", "0", "3", "", "1000", "", "0.5", "boxes",
         "300,1000", "ug", "out.snh", "Trips, May 2026", "y",
     )  # fmt: skip
     for part in (
@@ -74,7 +74,9 @@ def test_the_name_of_a_column_sends_no_commands_to_the_terminal(people):
     evil = "\x9b2~rider\u202e_id"
     (people / "t.csv").write_text(text.replace("rider_id", evil, 1), encoding="utf-8")
     said = asked(
-        "t.csv", "43.038, -87.91", "2", "", "3", "1000", "1", "0.5", "boxes", "", "ug", "", "", "n",
+        "t.csv", "43.038, -87.91", "2", "", "3", "lots", "0.1", "1000", "1", "0.5", "boxes", "",
+        "ug", "", "", "n",
     )  # fmt: skip
+    assert "--max-per-user 3 --bound-epsilon 0.1" in said
     assert "2~rider" in said
     assert not set("\x9b\u202e") & set(said)

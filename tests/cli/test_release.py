@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import snhkit as snh
 from snhkit.cli.main import app
+from snhkit.privacy import read_ledger
 
 REGION = snh.Region.around(lat=43.038, lon=-87.91, side_m=2_000)
 
@@ -72,6 +73,21 @@ def test_release_can_hide_users(run, trips, tmp_path):
     assert code == 0, err
     unit = snh.load(tmp_path / "u.snh").unit
     assert (unit.kind, unit.max_per_user) == ("user", 3)
+
+
+def test_a_bound_is_bought_from_the_records_once(run, trips, tmp_path):
+    words = ["release", *trips, "--method", "ug", "--epsilon", 0.5, "--out", "u.snh"]
+    bought = ["--user", "bearer", "--max-per-user", 64, "--bound-epsilon", 0.25]
+    assert run(*words, "--budget", 1, *bought[4:])[0] == 2  # of nobody's records
+    code, _, err = run(*words, "--budget", 1, *bought)
+    assert code == 0, err
+    unit, ledger = snh.load(tmp_path / "u.snh").unit, read_ledger(tmp_path / "t.csv.ledger")
+    assert unit.max_per_user < 64
+    assert 0 <= unit.dropped <= 1
+    assert [entry.who for entry in ledger.entries] == ["NoisyQuantile", "UniformGrid"]
+    assert ledger.spent == 0.75
+    assert f"--max-per-user {unit.max_per_user} without" in err
+    assert "by a noisy estimate" in err
 
 
 def test_a_release_goes_to_standard_output_whole(trips, tmp_path):

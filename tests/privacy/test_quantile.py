@@ -127,11 +127,14 @@ class TestWhatIsComputed:
 class TestDataset:
     RECORDS = people(*[1] * 60, *[3] * 30, *[10] * 9, 500)
 
-    @pytest.mark.parametrize(("quantile", "most"), [(0.6, 1), (0.9, 4), (0.99, 16), (1, 16)])
-    def test_without_noise_the_bound_is_exact(self, quantile, most):
+    @pytest.mark.parametrize(
+        ("quantile", "most", "dropped"),  # of 60 + 30 * 3.5 + 9 * 12.5 + 24 = 301.5 records
+        [(0.6, 1, 0.67), (0.9, 4, 0.32), (0.99, 16, 0.03), (1, 16, 0.03)],
+    )
+    def test_without_noise_the_bound_is_exact(self, quantile, most, dropped):
         bound = NoisyQuantile(quantile, EXACT, most=16)
         data = dataset(self.RECORDS, bound, budget=3 * EXACT)
-        assert data.unit == PrivacyUnit("user", most)
+        assert data.unit == PrivacyUnit("user", most, dropped=dropped)
         assert data.bought.people.tolist() == [60, 0, 30, 0, 9, 1]
         release = data.release(snh.Identity(400), epsilon=EXACT)
         kept = np.minimum([1] * 60 + [3] * 30 + [10] * 9 + [500], most).sum()

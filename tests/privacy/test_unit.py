@@ -234,6 +234,10 @@ class TestWindows:
         {"kind": ["user"], "max_per_user": 1, "whose": "person", "n_public": False},
         {"kind": "user", "max_per_user": 1, "tz": "Asia/Tokyo"},
         {"kind": "user-day", "max_per_user": 1, "tz": "\x1b[2J"},
+        {"kind": "user", "max_per_user": 1, "dropped": 1.5},
+        {"kind": "user", "max_per_user": 1, "dropped": float("nan")},
+        {"kind": "user", "max_per_user": 1, "dropped": "0.5"},
+        {"kind": "record", "dropped": 0.5},
         {"kind": "user-" + "9" * 6 + "-days", "max_per_user": 1, "whose": "p", "n_public": False},
     ],
 )

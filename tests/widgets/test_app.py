@@ -1,13 +1,13 @@
 """Going on after a reload: what the browser keeps, and what is opened and built from it."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
 from snhkit.data import synthetic_points
-from snhkit.widgets.app import explore_app, orders
+from snhkit.widgets.app import explore_app, fields, orders
 from snhkit.widgets.own_file import OwnFile
 
 FARGO = synthetic_points("fargo", 10).region
@@ -114,6 +114,12 @@ def test_a_state_that_cannot_be_opened_is_said_in_words(app, changed):
     app._saved.buttons[0].click()
     assert "The earlier visit cannot be opened" in app._desk.message.value
     assert app.releases == {}
+
+
+def test_going_on_spends_nothing():
+    file = OwnFile("trips.csv", 46.9, -96.8, 1_000, max_per_user=5)
+    crafted = {"file": asdict(replace(file, budget="9", bound_epsilon="1"))}
+    assert OwnFile(**fields(crafted)) == file
 
 
 def test_visitors_of_a_class_open_no_files(tmp_path, monkeypatch):

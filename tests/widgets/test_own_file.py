@@ -20,6 +20,7 @@ from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import By, RangeQueries
 from snhkit.methods import title_of
+from snhkit.privacy import PrivacyUnit
 from snhkit.viz.reports.public_page import Imprint
 from snhkit.widgets.app import explore_app
 from snhkit.widgets.opening import explore
@@ -143,7 +144,7 @@ def test_questions_come_one_after_another_and_end_in_a_command(path):
     assert answer(center=f"{FARGO.lat}, {FARGO.lon}", side_km="12.43") == [2]
     assert answer() == [2]
     assert "Give both" in panel.message.value
-    assert answer(most="5") == [3]
+    assert answer(most="5", bound_epsilon="0.125") == [3]
     panel.fields["about"].value = "2000"
     assert panel.errors.value.count("<tr>") == 6
     assert panel.button.layout.display == "none"
@@ -152,7 +153,9 @@ def test_questions_come_one_after_another_and_end_in_a_command(path):
     assert shown() == [3]
     panel.next.click()
     panel.button.click()
-    assert explorer.dataset.unit.max_per_user == 5
+    most = explorer.dataset.bought.bound(0.95)
+    assert explorer.dataset.unit.max_per_user == most
+    assert explorer.dataset.ledger.spent == 0.125
     command = html.unescape(panel.message.value.partition("<pre>")[2].partition("</pre>")[0])
     words = shlex.split(command.replace("\\\n", " "))
     assert words[:3] == ["snhkit", "explore", "--app"]
@@ -161,7 +164,7 @@ def test_questions_come_one_after_another_and_end_in_a_command(path):
         patch.setattr("snhkit.cli.launch.explore_in_voila", lambda **given: told.update(given))
         done = CliRunner().invoke(app, words[1:])
     assert done.exit_code == 0, done.output
-    assert told["file"].unit == explorer.dataset.unit
+    assert told["file"].unit == PrivacyUnit("user", most)
     assert told["file"].region == explorer.dataset.region
 
 
