@@ -66,10 +66,10 @@ def quiz_page(quiz: dict[str, Any]) -> str:
     parts = [f"# Quiz: {quiz['title']}"]
     for number, question in enumerate(quiz["question"], 1):
         offered = dict(zip("abcd", options(question), strict=False))
-        right = next(letter for letter, text in offered.items() if text == question["right"])
         parts += [f"**{number}.** {question['asks']}"]
         parts += ["\n".join(f"- **{letter}** {text}" for letter, text in offered.items())]
-        answer = f"**{right}** {question['why']}"
+        told = question["wrong"] | {question["right"]: f"**Right.** {question['why']}"}
+        answer = "\n".join(f"- **{letter}** {told[text]}" for letter, text in offered.items())
         parts += [f"<details><summary>Answer</summary>\n\n{answer}\n\n</details>"]
     return "\n\n".join(parts) + "\n"
 

@@ -78,8 +78,10 @@ def leaked(lecture, notebook):
 def answers(files):
     """Return the lines of solutions and answers, with the files that have them, by path."""
     secret = {line for path in NOTEBOOKS for line in solutions(read(path)) if len(line) > 16}
-    secret |= {question["why"] for quiz in quizzes().values() for question in quiz["question"]}
-    assert len(secret) > 300
+    for quiz in quizzes().values():
+        for question in quiz["question"]:
+            secret |= {question["why"], *question["wrong"].values()}
+    assert len(secret) > 600
     return [(name, line) for name, text in files.items() for line in secret if line in text]
 
 
