@@ -127,12 +127,13 @@ def _rho(epsilon: float, delta: float) -> float:
 
 THEORY: dict[str, Callable[..., Verdict]] = {
     # 11. Other promises
-    "11-delta": lambda answer: number(
+    "11-delta": lambda answer, records=100_000, one_in=100_000: number(
         answer,
-        1,
-        "With probability 1/100,000 for each of 100,000 records, one is expected to be revealed.",
+        records / one_in,
+        f"With probability 1/{one_in:,} for each of {records:,} records, {records / one_in:.3g} "
+        "are published on average.",
         "Multiply the probability for one record by the number of records.",
-        slips={1e-5: "That is the probability for one record. There are 100,000 records."},
+        slips={1 / one_in: f"That is the probability for one record. There are {records:,}."},
     ),
     "11-truthful": partial(
         function,

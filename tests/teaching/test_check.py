@@ -11,7 +11,15 @@ import pytest
 from snhkit import privacy
 from snhkit.errors import InputError
 from snhkit.geometry import RangeQueries, Region
-from snhkit.teaching import Verdict, check, claim, exercise_names, with_solutions
+from snhkit.teaching import (
+    Verdict,
+    check,
+    claim,
+    exercise_names,
+    own_numbers,
+    with_solutions,
+)
+from snhkit.teaching.assignments import OWN_NUMBERS
 from snhkit.teaching.copies import lectures, tagged
 
 CITY = Region.around(lat=43.04, lon=-87.91, side_m=300)
@@ -134,7 +142,7 @@ SLIPS = [
     ("04-by-hand", 900, "as a whole cell"),
     ("04-fresh-grids", 1.6, "replacing a record"),
     ("04-one-network", lambda counts, sizes, side: counts[0], "but should be"),
-    ("05-bill", 1.6, "three widths"),
+    ("05-bill", 1.6, "also 3 widths"),
     ("05-scaled", lambda e, private, public: e * public / private, "inverted"),
     ("06-average", lambda k: (1 / k, 1 / k), "the error bar is its root"),
     ("06-exponents", [40, 10], "by user"),
@@ -252,6 +260,39 @@ def test_every_judge_returns_a_verdict_whatever_the_answer_is(exercise):
 @pytest.mark.parametrize("exercise", RIGHT)
 def test_a_right_answer_is_accepted_as_students_write_it(exercise):
     assert check(exercise, RIGHT[exercise], **FACTS.get(exercise, {}))
+
+
+OWN = {
+    "00-hidden": lambda row, column: (column - 6, row - column - 13),
+    "04-fresh-grids": lambda networks, epsilon: networks * epsilon,
+    "05-bill": lambda widths, draws, epsilon: widths * draws * epsilon,
+    "06-exponents": lambda trips, epsilon: (trips * epsilon, epsilon),
+    "08-machines": lambda machines: machines**0.5,
+    "08-memory": lambda numbers, billions: 8 * numbers * billions,
+    "08-relative": lambda times: 1 / times,
+    "11-delta": lambda records, one_in: records / one_in,
+}
+
+
+@pytest.mark.parametrize("exercise", OWN_NUMBERS)
+def test_an_own_answer_is_accepted_and_that_of_a_neighbour_or_the_lecture_is_not(exercise):
+    sets = OWN_NUMBERS[exercise]
+    answers = [OWN[exercise](**numbers) for numbers in sets]
+    assert all(check(exercise, a, **own) for a, own in zip(answers, sets, strict=True))
+    assert not any(check(exercise, RIGHT[exercise], **own) for own in sets)
+    copied = [check(exercise, a, **own) for a in answers for own in sets]
+    assert len(answers) <= sum(map(bool, copied)) < 0.08 * len(copied)
+
+
+def test_own_numbers_follow_from_key_and_name_and_differ():
+    assert OWN.keys() == OWN_NUMBERS.keys()
+    mine = own_numbers("05-bill", "key", "Ada")
+    assert mine == own_numbers("05-bill", "key", "ada")
+    assert mine != own_numbers("05-bill", "other", "ada")
+    drawn = [own_numbers("05-bill", "key", f"student {k}") for k in range(300)]
+    assert 80 < len({str(numbers) for numbers in drawn}) <= 96
+    with pytest.raises(InputError, match="write your name into the first code cell"):
+        own_numbers("05-bill", "key", " ")
 
 
 @pytest.mark.parametrize("path", lectures(), ids=lambda path: path.stem)
