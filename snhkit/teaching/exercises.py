@@ -30,8 +30,10 @@ from snhkit.teaching.suspects import FAULTS
 
 
 def _bet(answer: Any, epsilon: float) -> Verdict:
-    if isinstance(refused := result_of(answer, WITH), Verdict):
-        return refused
+    if isinstance(first := result_of(answer, WITH), Verdict):
+        return first
+    if not isinstance(first, (bool, np.bool_)):
+        return Verdict(False, f"bet({WITH}) is {first!r}.", "Return True to bet that she is in.")
     try:
         won, best = chance_to_win(answer, epsilon), surest(epsilon)
     except Exception as error:  # for some other count

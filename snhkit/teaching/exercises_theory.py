@@ -33,11 +33,12 @@ class _Draws:
         return unit * self.scales[-1]
 
 
-def _position(result: Any) -> int | Verdict:
+def _position(result: Any, k: int) -> int | Verdict:
     """Return a position that a student's function returned, or a verdict that it is none."""
-    if isinstance(result, (int, np.integer)) and not isinstance(result, bool):
+    whole = isinstance(result, (int, np.integer)) and not isinstance(result, bool)
+    if whole and 0 <= result <= k:
         return int(result)
-    told = f"It returns {result!r}, which is not a position (a whole number)."
+    told = f"It returns {result!r}, which is not a position (a whole number from 0 to {k})."
     return Verdict(False, told, "Only the position is released: a count would cost more.")
 
 
@@ -51,10 +52,10 @@ _MAX_CASES = (
 def _noisy_max(answer: Any) -> Verdict:
     for counts, epsilon, units, right in _MAX_CASES:
         draws = _Draws(units)
-        result = result_of(answer, list(counts), epsilon, draws.many)
+        result = result_of(answer, np.array(counts), epsilon, draws.many)
         if isinstance(result, Verdict):
             return result
-        place = _position(result)
+        place = _position(result, len(counts))
         if isinstance(place, Verdict):
             return place
         told = f"For the counts {counts} and ε = {epsilon:g}"
@@ -63,7 +64,7 @@ def _noisy_max(answer: Any) -> Verdict:
         if len(draws.scales) < len(counts):
             return Verdict(
                 False,
-                f"{told}, there are {len(draws.scales)} draws.",
+                f"{told}, noise is drawn for {len(draws.scales)} of {len(counts)} counts.",
                 "The same noise for all counts changes no comparison. Each count needs its own.",
             )
         if not np.allclose(draws.scales, 1 / epsilon):
@@ -89,10 +90,10 @@ _QUIET_CASES = (
 def _first_quiet(answer: Any) -> Verdict:
     for counts, threshold, epsilon, units, right in _QUIET_CASES:
         draws = _Draws(units)
-        result = result_of(answer, list(counts), threshold, epsilon, draws.one)
+        result = result_of(answer, np.array(counts), threshold, epsilon, draws.one)
         if isinstance(result, Verdict):
             return result
-        place = _position(result)
+        place = _position(result, len(counts))
         if isinstance(place, Verdict):
             return place
         told = f"For the counts {counts}, the threshold {threshold} and ε = {epsilon:g}"
