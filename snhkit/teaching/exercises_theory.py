@@ -255,7 +255,7 @@ THEORY: dict[str, Callable[..., Verdict]] = {
     ),
     "13-most-answers": partial(
         function,
-        cases=[((1.0, 1e-06, 50.0), 87), ((0.5, 1e-05, 100.0), 106), ((3.0, 1e-09, 20.0), 81)],
+        cases=[((1.0, 1e-06, 50.0), 87), ((0.5, 1e-05, 100.0), 106), ((3.0, 1e-09, 25.0), 126)],
         why="With noise of 50, 87 answers cost at most (1, 10⁻⁶) together.",
         hint="√ρ = √(L + ε) - √L, with L = ln(1/δ). Each answer costs 1/(2 std²) of this ρ.",
         slips=[

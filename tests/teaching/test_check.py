@@ -196,6 +196,7 @@ SLIPS = [
     ("13-advanced", lambda e, k, d: e * np.sqrt(2 * k * np.log(1 / d)), "Add the mean"),
     ("13-from-rho", lambda rho, delta: 2 * np.sqrt(rho * np.log(1 / delta)), "Add ρ"),
     ("13-most-answers", lambda e, d, std: 2 * std**2 * _root_rho(e, d) ** 2, "Round down"),
+    ("13-most-answers", lambda e, d, std: round(2 * std**2 * _root_rho(e, d) ** 2), "be 126"),
     ("13-most-answers", lambda e, d, std: int(std**2 * _root_rho(e, d) ** 2), "2 std²"),
     ("14-clipped-sum", lambda g, clip: np.clip(g, -clip, clip).sum(axis=0), "each coordinate"),
     ("14-clipped-sum", lambda g, clip: np.sum(g, axis=0), "No row is clipped"),
