@@ -1,6 +1,7 @@
 """The commands for a class: ``course`` writes lectures, quizzes and slides, ``story`` one page."""
 
 import json
+import secrets
 import shutil
 from pathlib import Path
 
@@ -24,6 +25,11 @@ _NO_CACHE = shutil.ignore_patterns("__pycache__")
     is_flag=True,
     help="Write solutions, answers and assignments for graders too; needs a checkout of snhkit.",
 )
+@click.option(
+    "--key",
+    help="Key of the class, from which students' numbers in assignments follow; with --teacher "
+    "[default: drawn anew].",
+)
 @click.option("--slides", is_flag=True, help="Write slides too; runs every lecture (minutes).")
 @click.option("--handouts", is_flag=True, help="Write handouts too; runs every lecture (minutes).")
 @click.option(
@@ -33,7 +39,7 @@ _NO_CACHE = shutil.ignore_patterns("__pycache__")
     help="Lecture to write, such as 02; repeat the option for several [default: all].",
 )
 @click.pass_context
-def course(context, out, teacher, slides, handouts, chosen) -> None:
+def course(context, out, teacher, key, slides, handouts, chosen) -> None:
     """Write the lectures for a class: for students and, with --teacher, for teachers and graders.
 
     The folder "students" has notebooks with empty exercises, quizzes without answers, and the
@@ -41,7 +47,8 @@ def course(context, out, teacher, slides, handouts, chosen) -> None:
     solutions, quizzes with answers, also for Moodle (.moodle.xml) and in QTI 1.2 (.qti.xml), and
     the league's rubric with eight hand-ins as a sample; the folder "nbgrader" is a course for
     nbgrader, with one assignment for each lecture, and "otter" has the same for otter-grader. Their
-    hidden tests have inputs that are drawn anew each time. With --slides, the folder "slides" has
+    hidden tests have inputs that are drawn anew each time; exercises that ask for a number have
+    other numbers for each student. With --slides, the folder "slides" has
     one HTML page for each lecture, which can be shown without a network; with --handouts, the
     folder "handouts" has two pages of each as a PDF, which needs Chromium.
     """
@@ -65,7 +72,7 @@ def course(context, out, teacher, slides, handouts, chosen) -> None:
         if Path(name).stem in stems or not chosen:
             _write_text(out / "students" / name, text)
     if teacher and source is not None:
-        _write_for_teachers(source, stems, out)
+        _write_for_teachers(source, stems, out, key or secrets.token_hex(8))
         if not chosen:
             shutil.copytree(source / "league", out / "teachers" / "league", ignore=_NO_CACHE)
     click.echo(f"{len(notebooks)} lectures are in {out}.")
@@ -73,19 +80,19 @@ def course(context, out, teacher, slides, handouts, chosen) -> None:
         _write_pages(notebooks, out, slides, handouts)
 
 
-def _write_for_teachers(source: Path, stems: set[str], out: Path) -> None:
+def _write_for_teachers(source: Path, stems: set[str], out: Path, key: str) -> None:
     """Write solutions, quizzes with answers, and assignments for nbgrader and otter-grader."""
     from snhkit.teaching import copies
     from snhkit.teaching.quizzes import moodle_xml, qti_xml
 
     for stem in sorted(stems):
         lecture = json.loads((source / f"{stem}.ipynb").read_text(encoding="utf-8"))
-        for name, written in (
-            (f"teachers/{stem}.ipynb", copies.with_solutions),
-            (f"nbgrader/source/{stem}/{stem}.ipynb", copies.for_nbgrader),
-            (f"otter/{stem}.ipynb", copies.for_otter),
+        for name, made in (
+            (f"teachers/{stem}.ipynb", copies.with_solutions(lecture)),
+            (f"nbgrader/source/{stem}/{stem}.ipynb", copies.for_nbgrader(lecture, key)),
+            (f"otter/{stem}.ipynb", copies.for_otter(lecture, key)),
         ):
-            _write_text(out / name, copies.written(written(lecture)))
+            _write_text(out / name, copies.written(made))
         quiz, folder = copies.quizzes()[stem], out / "teachers" / "quizzes"
         _write_text(folder / f"{stem}.md", copies.quiz_page(quiz))
         _write_text(folder / f"{stem}.moodle.xml", moodle_xml(stem, quiz))

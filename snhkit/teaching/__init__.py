@@ -1,6 +1,6 @@
 """Code for the lectures only: checks of exercises, games, and attacks for demonstration."""
 
-from snhkit.teaching.assignments import Assignment, assignment
+from snhkit.teaching.assignments import Assignment, assignment, own_numbers
 from snhkit.teaching.betting import BettingGame, surest
 from snhkit.teaching.check import check, claim, exercise_names
 from snhkit.teaching.copies import with_solutions, without_solutions
@@ -39,6 +39,7 @@ __all__ = [
     "invented_hours",
     "moved",
     "noisy_max",
+    "own_numbers",
     "random_boxes",
     "randomised_cells",
     "rebuilt",

@@ -66,10 +66,10 @@ def quiz_page(quiz: dict[str, Any]) -> str:
     parts = [f"# Quiz: {quiz['title']}"]
     for number, question in enumerate(quiz["question"], 1):
         offered = dict(zip("abcd", options(question), strict=False))
-        right = next(letter for letter, text in offered.items() if text == question["right"])
         parts += [f"**{number}.** {question['asks']}"]
         parts += ["\n".join(f"- **{letter}** {text}" for letter, text in offered.items())]
-        answer = f"**{right}** {question['why']}"
+        told = question["wrong"] | {question["right"]: f"**Right.** {question['why']}"}
+        answer = "\n".join(f"- **{letter}** {told[text]}" for letter, text in offered.items())
         parts += [f"<details><summary>Answer</summary>\n\n{answer}\n\n</details>"]
     return "\n\n".join(parts) + "\n"
 
@@ -91,7 +91,7 @@ def with_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
         empty = _empty_cell_before(cells)
         if empty is None:
             alt = {"alt": text} if (text := cell["metadata"].get("alt")) else {}
-            cells.append(_code_cell(f"{cell['id']}-run", found) | {"metadata": alt})
+            cells.append(_code_cell(f"{cell['id']}-run", found, **alt))
         else:
             empty["source"] = found
     solved["cells"] = cells
@@ -121,13 +121,14 @@ c.ExecutePreprocessor.timeout = 1800  # seconds for a cell, since some train net
 """The text of ``nbgrader_config.py`` for the notebooks of ``for_nbgrader``."""
 
 
-def for_nbgrader(notebook: dict[str, Any]) -> dict[str, Any]:
+def for_nbgrader(notebook: dict[str, Any], key: str) -> dict[str, Any]:
     """Return the source of an nbgrader assignment: solutions stand between marks, nowhere else.
 
-    Solutions of exercises without a cell are left out. Functions have hidden tests.
+    Solutions of exercises without a cell are left out. Functions have hidden tests. Numbers differ
+    from student to student, and follow from the name of the folder that is graded.
     """
     solved = {cell["id"]: _text(cell) for cell in with_solutions(notebook)["cells"]}
-    marked = without_solutions(notebook)
+    marked = _with_own_numbers(without_solutions(notebook), key)
     for cell in marked["cells"]:
         if tagged(cell, "exercise"):
             cell["source"] = (
@@ -137,7 +138,31 @@ def for_nbgrader(notebook: dict[str, Any]) -> dict[str, Any]:
             cell["source"] = (
                 f"{_text(cell)}\n### BEGIN HIDDEN TESTS\n{hidden}\n### END HIDDEN TESTS"
             )
+    if marked["cells"][1]["id"] == "student":
+        marked["cells"].insert(2, _STUDENT_OF_FOLDER)
     return marked
+
+
+_STUDENT = 'STUDENT = ""  # your name in this course; your numbers in exercises follow from it'
+
+
+def _with_own_numbers(notebook: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return a notebook for students with their own numbers in exercises that ask for a number."""
+    from snhkit.teaching.assignments import OWN_NUMBERS
+
+    cells: list[dict[str, Any]] = []
+    for cell in notebook["cells"]:
+        exercise = cell["id"].partition("-")[2]
+        own = f"teaching.own_numbers({exercise!r}, {key!r}, STUDENT)"
+        if exercise in OWN_NUMBERS and tagged(cell, "exercise"):
+            shown = f"{own}  # use these numbers in place of those in the text"
+            cells.append(_code_cell(f"own-{exercise}", shown))
+        if exercise in OWN_NUMBERS and tagged(cell, "check"):
+            cell = {**cell, "source": f"{_text(cell).rstrip().removesuffix(')')}, **{own})"}
+        cells.append(cell)
+    if len(cells) > len(notebook["cells"]):
+        cells.insert(1, _code_cell("student", _STUDENT))
+    return {**notebook, "cells": cells}
 
 
 def _hidden(cell: dict[str, Any], solved: dict[str, str]) -> str:
@@ -158,13 +183,14 @@ template_pdf: false
 """
 
 
-def for_otter(notebook: dict[str, Any]) -> dict[str, Any]:
+def for_otter(notebook: dict[str, Any], key: str) -> dict[str, Any]:
     """Return the master notebook of an otter-grader assignment: each check is a question's test.
 
-    Solutions of exercises without a cell are left out. Functions have hidden tests.
+    Solutions of exercises without a cell are left out. Functions have hidden tests. Numbers differ
+    from student to student, and follow from the name that the notebook gives.
     """
     solved = {cell["id"]: _text(cell) for cell in with_solutions(notebook)["cells"]}
-    marked = without_solutions(notebook)
+    marked = _with_own_numbers(without_solutions(notebook), key)
     cells = [_raw_cell("otter-config", _OTTER_CONFIG)]
     for cell in marked["cells"]:
         name = cell["id"]
@@ -227,6 +253,23 @@ def _raw_cell(name: str, source: str) -> dict[str, Any]:
     return {"cell_type": "raw", "metadata": {}, "id": name[:64], "source": source}
 
 
-def _code_cell(name: str, source: str) -> dict[str, Any]:
-    empty = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+def _code_cell(name: str, source: str, **metadata: Any) -> dict[str, Any]:
+    empty = {"cell_type": "code", "metadata": metadata, "outputs": [], "execution_count": None}
     return {**empty, "id": name[:64], "source": source}
+
+
+_STUDENT_OF_FOLDER = _code_cell(
+    "student-of-folder",
+    """\
+assert STUDENT, "Write your name into the cell above."
+### BEGIN HIDDEN TESTS
+from pathlib import Path
+
+STUDENT = Path.cwd().parent.name  # the name of the folder that is graded
+### END HIDDEN TESTS""",
+    nbgrader={
+        "grade": True, "grade_id": "student-of-folder", "locked": True, "points": 0,
+        "schema_version": 3, "solution": False, "task": False,
+    },
+)  # fmt: skip
+"""A cell that gets no points, which nbgrader needs in order to restore what it hides."""

@@ -30,8 +30,10 @@ from snhkit.teaching.suspects import FAULTS
 
 
 def _bet(answer: Any, epsilon: float) -> Verdict:
-    if isinstance(refused := result_of(answer, WITH), Verdict):
-        return refused
+    if isinstance(first := result_of(answer, WITH), Verdict):
+        return first
+    if not isinstance(first, (bool, np.bool_)):
+        return Verdict(False, f"bet({WITH}) is {first!r}.", "Return True to bet that she is in.")
     try:
         won, best = chance_to_win(answer, epsilon), surest(epsilon)
     except Exception as error:  # for some other count
@@ -292,12 +294,13 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
         hint="Which two boxes of ten plots or more differ by this plot alone?",
         within=1e-9,
     ),
-    "00-hidden": lambda answer: numbers(
+    "00-hidden": lambda answer, row=23, column=9: numbers(
         answer,
-        [3, 1],
+        [column - 6, row - 8 - 11 - (column - 6)],
         ["the first", "the second"],
-        "The column gives the first, 9 - 6. Then the row gives the second, 23 - 8 - 11 - 3.",
-        ["Begin with the column: only one of its cells is hidden.", "The row sums to 23."],
+        f"The column gives the first, {column} - 6. Then the row gives the second, "
+        f"{row} - 8 - 11 - {column - 6}.",
+        ["Begin with the column: only one of its cells is hidden.", f"The row sums to {row}."],
         within=1e-9,
     ),
     "00-kerckhoffs": lambda answer: choice(
@@ -382,26 +385,30 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
             (lambda *given: _from_nearest(*given, power=-2), "The factor is inverted."),
         ],
     ),
-    "04-fresh-grids": lambda answer: number(
+    "04-fresh-grids": lambda answer, networks=8, epsilon=0.1: number(
         answer,
-        0.8,
-        "Eight grids of the same people are eight entries in the ledger, and costs add up.",
+        networks * epsilon,
+        f"{networks} grids of the same people are {networks} entries in the ledger, and costs add "
+        "up.",
         "Is a record in one cell of one of the grids, or in one cell of each grid?",
         slips={
-            0.1: "That is the epsilon of one grid. The epsilons of eight grids add up.",
-            1.6: "That is for replacing a record by another. One record is in each grid once.",
+            epsilon: f"That is the epsilon of one grid. The epsilons of {networks} grids add up.",
+            2
+            * epsilon
+            * networks: "That is for replacing a record. One record is in each grid once.",
         },
     ),
     # 5. Choosing the cell, without cheating
-    "05-bill": lambda answer: number(
+    "05-bill": lambda answer, widths=3, draws=8, epsilon=0.2: number(
         answer,
-        24 * 0.2,
-        "24 builds from the same records cost 0.2 each, even if 23 of them are not published.",
+        widths * draws * epsilon,
+        f"{widths * draws} builds from the same records cost {epsilon:g} each, even if all but one "
+        "are not published.",
         "Each build used the records, even if its grid was not published.",
         slips={
-            0.2: "That is what she meant to spend. All 24 grids were built from the records.",
-            0.6: "There are three widths, but also eight draws of each.",
-            1.6: "There are eight draws, but also three widths.",
+            epsilon: "That is what she meant to spend. All grids were built from the records.",
+            widths * epsilon: f"There are {widths} widths, but also {draws} draws of each.",
+            draws * epsilon: f"There are {draws} draws, but also {widths} widths.",
         },
     ),
     "05-scaled": partial(
@@ -421,13 +428,13 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
         ],
     ),
     # 6. Your own data
-    "06-exponents": lambda answer: numbers(
+    "06-exponents": lambda answer, trips=40, epsilon=1: numbers(
         answer,
-        [40, 1],
+        [trips * epsilon, epsilon],
         ["by record", "by user"],
-        'With unit="record", forty trips are protected by 40 ε; with unit="user", by ε.',
+        f'With unit="record", {trips} trips are protected by {trips} ε; with unit="user", by ε.',
         [
-            'With unit="record", ε hides one trip, and the epsilons of forty trips add up.',
+            f'With unit="record", ε hides one trip, and the epsilons of {trips} trips add up.',
             'With unit="user", the noise is max_per_user times as large, so ε protects all trips.',
         ],
     ),
@@ -488,32 +495,32 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
         ],
     ),
     # 8. Scale out
-    "08-memory": lambda answer: number(
+    "08-memory": lambda answer, numbers=3, billions=1: number(
         answer,
-        24,
-        "Each of a billion records takes 24 bytes, which makes 24 GB.",
-        "Three numbers of 8 bytes for each record.",
+        8 * numbers * billions,
+        f"Each record takes {8 * numbers} bytes, which makes {8 * numbers * billions} GB.",
+        f"{numbers} numbers of 8 bytes for each record.",
         slips={
-            8: "That is for one number per record, but there are three.",
-            3: "That is for one byte per number, but each number takes 8 bytes.",
+            8 * billions: f"That is for one number per record, but there are {numbers}.",
+            numbers * billions: "That is for one byte per number, but each number takes 8 bytes.",
         },
     ),
-    "08-relative": lambda answer: number(
+    "08-relative": lambda answer, times=100: number(
         answer,
-        0.01,
-        "The noise stays the same, and the counts are a hundred times as large.",
-        "Divide the same noise by counts that are a hundred times as large.",
+        1 / times,
+        f"The noise stays the same, and the counts are {times} times as large.",
+        f"Divide the same noise by counts that are {times} times as large.",
         slips={
             1: "The noise itself stays the same, but the counts grow.",
-            0.1: "No root is needed, since the noise does not grow at all.",
+            times**-0.5: "No root is needed, since the noise does not grow at all.",
         },
     ),
-    "08-machines": lambda answer: number(
+    "08-machines": lambda answer, machines=16: number(
         answer,
-        4,
-        "16 variances add up, and the root of 16 is 4.",
+        machines**0.5,
+        f"{machines} variances add up, and the root of {machines} is {machines**0.5:.3g}.",
         "Variances add up, standard deviations do not.",
-        slips={16: "That is the factor of the variance."},
+        slips={machines: "That is the factor of the variance."},
     ),
     # 9. Auditing
     "09-bound": partial(

@@ -33,11 +33,12 @@ class _Draws:
         return unit * self.scales[-1]
 
 
-def _position(result: Any) -> int | Verdict:
+def _position(result: Any, k: int) -> int | Verdict:
     """Return a position that a student's function returned, or a verdict that it is none."""
-    if isinstance(result, (int, np.integer)) and not isinstance(result, bool):
+    whole = isinstance(result, (int, np.integer)) and not isinstance(result, bool)
+    if whole and 0 <= result <= k:
         return int(result)
-    told = f"It returns {result!r}, which is not a position (a whole number)."
+    told = f"It returns {result!r}, which is not a position (a whole number from 0 to {k})."
     return Verdict(False, told, "Only the position is released: a count would cost more.")
 
 
@@ -51,10 +52,10 @@ _MAX_CASES = (
 def _noisy_max(answer: Any) -> Verdict:
     for counts, epsilon, units, right in _MAX_CASES:
         draws = _Draws(units)
-        result = result_of(answer, list(counts), epsilon, draws.many)
+        result = result_of(answer, np.array(counts), epsilon, draws.many)
         if isinstance(result, Verdict):
             return result
-        place = _position(result)
+        place = _position(result, len(counts))
         if isinstance(place, Verdict):
             return place
         told = f"For the counts {counts} and ε = {epsilon:g}"
@@ -63,7 +64,7 @@ def _noisy_max(answer: Any) -> Verdict:
         if len(draws.scales) < len(counts):
             return Verdict(
                 False,
-                f"{told}, there are {len(draws.scales)} draws.",
+                f"{told}, noise is drawn for {len(draws.scales)} of {len(counts)} counts.",
                 "The same noise for all counts changes no comparison. Each count needs its own.",
             )
         if not np.allclose(draws.scales, 1 / epsilon):
@@ -89,10 +90,10 @@ _QUIET_CASES = (
 def _first_quiet(answer: Any) -> Verdict:
     for counts, threshold, epsilon, units, right in _QUIET_CASES:
         draws = _Draws(units)
-        result = result_of(answer, list(counts), threshold, epsilon, draws.one)
+        result = result_of(answer, np.array(counts), threshold, epsilon, draws.one)
         if isinstance(result, Verdict):
             return result
-        place = _position(result)
+        place = _position(result, len(counts))
         if isinstance(place, Verdict):
             return place
         told = f"For the counts {counts}, the threshold {threshold} and ε = {epsilon:g}"
@@ -127,12 +128,13 @@ def _rho(epsilon: float, delta: float) -> float:
 
 THEORY: dict[str, Callable[..., Verdict]] = {
     # 11. Other promises
-    "11-delta": lambda answer: number(
+    "11-delta": lambda answer, records=100_000, one_in=100_000: number(
         answer,
-        1,
-        "With probability 1/100,000 for each of 100,000 records, one is expected to be revealed.",
+        records / one_in,
+        f"With probability 1/{one_in:,} for each of {records:,} records, {records / one_in:.3g} "
+        "are published on average.",
         "Multiply the probability for one record by the number of records.",
-        slips={1e-5: "That is the probability for one record. There are 100,000 records."},
+        slips={1 / one_in: f"That is the probability for one record. There are {records:,}."},
     ),
     "11-truthful": partial(
         function,
@@ -253,7 +255,7 @@ THEORY: dict[str, Callable[..., Verdict]] = {
     ),
     "13-most-answers": partial(
         function,
-        cases=[((1.0, 1e-06, 50.0), 87), ((0.5, 1e-05, 100.0), 106), ((3.0, 1e-09, 20.0), 81)],
+        cases=[((1.0, 1e-06, 50.0), 87), ((0.5, 1e-05, 100.0), 106), ((3.0, 1e-09, 25.0), 126)],
         why="With noise of 50, 87 answers cost at most (1, 10⁻⁶) together.",
         hint="√ρ = √(L + ε) - √L, with L = ln(1/δ). Each answer costs 1/(2 std²) of this ρ.",
         slips=[

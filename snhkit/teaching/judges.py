@@ -2,7 +2,7 @@
 
 import html
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,7 @@ def as_numbers(answer: Any, shape: tuple[int, ...]) -> NDArray[np.float64] | Ver
     if given.size == 1 and shape == ():
         given = given.reshape(())
     if given.shape != shape:
-        return Verdict(False, f"The answer must be {wanted}, not {given.size} numbers.")
+        return Verdict(False, f"The answer must be {wanted}, not {given.size}.")
     if not np.isfinite(given).all():
         return Verdict(False, f"The answer must be finite, not {answer!r}.")
     return given
@@ -142,7 +142,9 @@ def result_of(answer: Any, *args: Any) -> Any:
         result = answer(*args)
     except Exception as error:  # whatever a student's function raises
         told = f"{_call(answer, args)} raises {type(error).__name__}: {error}."
-        return Verdict(False, told, "Keep the parameters of the def line, and their order.")
+        inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+        hint = "" if inside else "Keep the parameters of the def line, and their order."
+        return Verdict(False, told, hint)
     if result is None:
         return Verdict(False, f"{_call(answer, args)} returns None.", "It must return a result.")
     return _NOTHING if unanswered(result) else result
@@ -164,18 +166,22 @@ def function(
     results, wrong = [], None
     for args, wanted in cases:
         if isinstance(result := result_of(answer, *args), Verdict):
-            return result
+            if wrong is None:
+                return result if result.right is None else replace(result, hint=result.hint or hint)
+            break  # what is wrong without an error is easier to understand
         right = np.asarray(wanted, float)
         given = as_numbers(result, right.shape)
         if isinstance(given, Verdict):
             return Verdict(False, f"{_call(answer, args)}: {given.says}", hint)
         results.append(given)
         if wrong is None and not _near(given, right, within):
-            wrong = f"{_call(answer, args)} is {_shown(given)}, but should be {_shown(right)}."
+            digits = 4 if _shown(given, 4) != _shown(right, 4) else 9
+            shown = f"{_shown(given, digits)}, but should be {_shown(right, digits)}"
+            wrong = f"{_call(answer, args)} is {shown}."
     if wrong is None:
         return Verdict(True, why)
     for slip, mistake in slips:
-        pairs = zip(results, cases, strict=True)
+        pairs = zip(results, cases, strict=False)
         if all(_near(given, slip(*args), within) for given, (args, _) in pairs):
             return Verdict(False, f"{wrong} {mistake}")
     return Verdict(False, wrong, hint)
@@ -186,8 +192,8 @@ def _call(answer: Any, args: tuple[Any, ...]) -> str:
     return f"{getattr(answer, '__name__', 'the function')}({shown})"
 
 
-def _shown(numbers: NDArray) -> str:
-    return ", ".join(f"{number:.4g}" for number in np.ravel(numbers))
+def _shown(numbers: NDArray, digits: int) -> str:
+    return ", ".join(f"{number:.{digits}g}" for number in np.ravel(numbers))
 
 
 def _near(given: ArrayLike, wanted: ArrayLike, within: float) -> bool:

@@ -22,11 +22,13 @@ def moodle_xml(name: str, quiz: dict[str, Any]) -> str:
             fraction = "100" if option == question["right"] else "0"
             answer = _add(asked, "answer", fraction=fraction, format="plain_text")
             _add(answer, "text", option)
+            if told := question["wrong"].get(option):
+                _add(_add(answer, "feedback", format="plain_text"), "text", told)
     return _text(bank)
 
 
 def qti_xml(name: str, quiz: dict[str, Any]) -> str:
-    """Return a quiz as an assessment in QTI 1.2, with the reason as feedback on any answer."""
+    """Return a quiz as an assessment in QTI 1.2, with feedback on each answer and the reason."""
     top = Element("questestinterop")
     assessment = _add(top, "assessment", ident=name, title=quiz["title"])
     section = _add(assessment, "section", ident=f"{name}-questions")
@@ -36,20 +38,22 @@ def qti_xml(name: str, quiz: dict[str, Any]) -> str:
         _material(shown, question["asks"])
         choice = _add(shown, "response_lid", ident="answer", rcardinality="Single")
         offered = _add(choice, "render_choice", shuffle="Yes")
-        right = ""
-        for letter, option in zip("abcd", options(question), strict=False):
+        letters = dict(zip(options(question), "abcd", strict=False))
+        for option, letter in letters.items():
             _material(_add(offered, "response_label", ident=letter), option)
-            right = letter if option == question["right"] else right
         scoring = _add(item, "resprocessing")
         limits = {"vartype": "Decimal", "minvalue": "0", "maxvalue": "1", "defaultval": "0"}
         _add(_add(scoring, "outcomes"), "decvar", varname="SCORE", **limits)
-        any_answer = _add(scoring, "respcondition", **{"continue": "Yes"})
-        _add(_add(any_answer, "conditionvar"), "other")
-        _add(any_answer, "displayfeedback", feedbacktype="Response", linkrefid="why")
-        scored = _add(scoring, "respcondition")
-        _add(_add(scored, "conditionvar"), "varequal", right, respident="answer")
-        _add(scored, "setvar", "1", action="Set", varname="SCORE")
-        _material(_add(item, "itemfeedback", ident="why"), question["why"])
+        for option, letter in letters.items():
+            chosen = _add(scoring, "respcondition")
+            _add(_add(chosen, "conditionvar"), "varequal", letter, respident="answer")
+            if option == question["right"]:
+                _add(chosen, "setvar", "1", action="Set", varname="SCORE")
+            for ident in [letter, "why"] if option in question["wrong"] else ["why"]:
+                _add(chosen, "displayfeedback", feedbacktype="Response", linkrefid=ident)
+        told = {letters[option]: text for option, text in question["wrong"].items()}
+        for ident, text in (told | {"why": question["why"]}).items():
+            _material(_add(item, "itemfeedback", ident=ident), text)
     return _text(top)
 
 

@@ -1,6 +1,7 @@
 """``snhkit course``: copies for students and teachers, quizzes and slides."""
 
 import json
+import re
 from importlib import import_module
 
 import nbformat
@@ -56,6 +57,18 @@ def test_students_get_empty_cells_teachers_solutions_and_nbgrader_both(tmp_path)
             ".md", ".moodle.xml", ".qti.xml",
         ]  # fmt: skip
         assert "<details" in written[0].read_text("utf-8")
+
+
+def test_numbers_of_students_follow_from_the_key_or_from_one_that_is_drawn(tmp_path):
+    keys = []
+    for number, words in enumerate((("--key", "our key"), (), ())):
+        invoke("--teacher", "--lecture", "00", "--out", tmp_path / f"{number}", *words)
+        stem = lectures()[0].stem
+        for path in (f"nbgrader/source/{stem}/{stem}.ipynb", f"otter/{stem}.ipynb"):
+            text = (tmp_path / f"{number}" / path).read_text("utf-8")
+            keys.append(set(re.findall(r"own_numbers\('00-hidden', '(.*?)', STUDENT\)", text)))
+    assert keys[:2] == [{"our key"}] * 2
+    assert keys[2] == keys[3] != keys[4] == keys[5]
 
 
 def test_without_teacher_nothing_for_teachers_is_written(tmp_path):

@@ -11,7 +11,15 @@ import pytest
 from snhkit import privacy
 from snhkit.errors import InputError
 from snhkit.geometry import RangeQueries, Region
-from snhkit.teaching import Verdict, check, claim, exercise_names, with_solutions
+from snhkit.teaching import (
+    Verdict,
+    check,
+    claim,
+    exercise_names,
+    own_numbers,
+    with_solutions,
+)
+from snhkit.teaching.assignments import OWN_NUMBERS
 from snhkit.teaching.copies import lectures, tagged
 
 CITY = Region.around(lat=43.04, lon=-87.91, side_m=300)
@@ -119,12 +127,16 @@ SLIPS = [
     ("00-left-over", lambda people, one_in, k: people / one_in**k + 1, "the person herself"),
     ("00-left-over", lambda people, one_in, k: people * one_in**-k / 2, "but should be 0.24"),
     ("00-left-over", 0.24, "not a function"),
+    ("00-left-over", lambda people, one_in, k: people / (one_in * k), "clues up"),
+    ("00-left-over", lambda people, one_in, k: (people - 1) / one_in**k, "is 199.99, but should"),
     ("00-difference", lambda plot, server: server(plot, plot), "(12, ...) returns None"),
-    ("00-difference", lambda plot, server: server(plot), "TypeError"),
+    ("00-difference", lambda plot, server: server(plot), "Which two boxes"),
+    ("00-difference", lambda plot: 3, "Keep the parameters"),
     ("00-hidden", [3, 4], "Off: the second"),
     ("00-kerckhoffs", True, "What is secret then"),
     ("01-builds-left", 12, "whole budget"),
     ("01-not-in-the-bar", "noise", "does contain the noise"),
+    ("02-answers", lambda epsilon, error: 2 / epsilon, "2 numbers, not 1. "),
     ("02-answers", lambda epsilon, error: (2 / (epsilon * error) ** 2, epsilon), "all answers"),
     ("02-largest-epsilon", lambda sure: sure / (1 - sure), "the logarithm of that"),
     ("02-largest-epsilon", lambda sure: np.log(1.5), "(0.75) is 0.4055"),
@@ -134,7 +146,7 @@ SLIPS = [
     ("04-by-hand", 900, "as a whole cell"),
     ("04-fresh-grids", 1.6, "replacing a record"),
     ("04-one-network", lambda counts, sizes, side: counts[0], "but should be"),
-    ("05-bill", 1.6, "three widths"),
+    ("05-bill", 1.6, "also 3 widths"),
     ("05-scaled", lambda e, private, public: e * public / private, "inverted"),
     ("06-average", lambda k: (1 / k, 1 / k), "the error bar is its root"),
     ("06-exponents", [40, 10], "by user"),
@@ -174,7 +186,8 @@ SLIPS = [
     ("12-first-quiet", partial(_quiet, again=True), "once, before the first"),
     ("12-first-quiet", lambda c, t, e, draw: _quiet(c, t + 40, e, draw), "but should be"),
     ("12-first-quiet", lambda c, t, e, draw: c[0] + draw(2 / e), "not a position"),
-    ("12-noisy-max", lambda counts, e, draw: int(np.argmax(counts)), "no noise is drawn"),
+    ("12-first-quiet", lambda c, t, e, draw: c[_quiet(c, t, e, draw)], "from 0 to 5"),
+    ("12-noisy-max", lambda counts, e, draw: counts.argmax(), "no noise is drawn"),
     ("12-noisy-max", lambda c, e, draw: int(np.argmax(c + draw(1, 1 / e))), "its own"),
     ("12-noisy-max", lambda c, e, draw: int(np.argmax(c + draw(len(c), e))), "scale 1/ε"),
     ("12-noisy-max", lambda c, e, draw: max(c + draw(len(c), 1 / e)), "not a position"),
@@ -183,6 +196,7 @@ SLIPS = [
     ("13-advanced", lambda e, k, d: e * np.sqrt(2 * k * np.log(1 / d)), "Add the mean"),
     ("13-from-rho", lambda rho, delta: 2 * np.sqrt(rho * np.log(1 / delta)), "Add ρ"),
     ("13-most-answers", lambda e, d, std: 2 * std**2 * _root_rho(e, d) ** 2, "Round down"),
+    ("13-most-answers", lambda e, d, std: round(2 * std**2 * _root_rho(e, d) ** 2), "be 126"),
     ("13-most-answers", lambda e, d, std: int(std**2 * _root_rho(e, d) ** 2), "2 std²"),
     ("14-clipped-sum", lambda g, clip: np.clip(g, -clip, clip).sum(axis=0), "each coordinate"),
     ("14-clipped-sum", lambda g, clip: np.sum(g, axis=0), "No row is clipped"),
@@ -232,6 +246,7 @@ def test_a_verdict_shows_text_not_markup():
         (lambda count: ..., "Nothing to check"),
         (lambda count: True, "no more than a coin would"),
         (lambda count: count < 18, "opposite"),
+        (lambda count: 18 if count > 17 else 17, "bet(18) is 18"),
         (lambda a, b: True, "raises TypeError"),
     ],
 )
@@ -252,6 +267,39 @@ def test_every_judge_returns_a_verdict_whatever_the_answer_is(exercise):
 @pytest.mark.parametrize("exercise", RIGHT)
 def test_a_right_answer_is_accepted_as_students_write_it(exercise):
     assert check(exercise, RIGHT[exercise], **FACTS.get(exercise, {}))
+
+
+OWN = {
+    "00-hidden": lambda row, column: (column - 6, row - column - 13),
+    "04-fresh-grids": lambda networks, epsilon: networks * epsilon,
+    "05-bill": lambda widths, draws, epsilon: widths * draws * epsilon,
+    "06-exponents": lambda trips, epsilon: (trips * epsilon, epsilon),
+    "08-machines": lambda machines: machines**0.5,
+    "08-memory": lambda numbers, billions: 8 * numbers * billions,
+    "08-relative": lambda times: 1 / times,
+    "11-delta": lambda records, one_in: records / one_in,
+}
+
+
+@pytest.mark.parametrize("exercise", OWN_NUMBERS)
+def test_an_own_answer_is_accepted_and_that_of_a_neighbour_or_the_lecture_is_not(exercise):
+    sets = OWN_NUMBERS[exercise]
+    answers = [OWN[exercise](**numbers) for numbers in sets]
+    assert all(check(exercise, a, **own) for a, own in zip(answers, sets, strict=True))
+    assert not any(check(exercise, RIGHT[exercise], **own) for own in sets)
+    copied = [check(exercise, a, **own) for a in answers for own in sets]
+    assert len(answers) <= sum(map(bool, copied)) < 0.08 * len(copied)
+
+
+def test_own_numbers_follow_from_key_and_name_and_differ():
+    assert OWN.keys() == OWN_NUMBERS.keys()
+    mine = own_numbers("05-bill", "key", "Ada")
+    assert mine == own_numbers("05-bill", "key", "ada")
+    assert mine != own_numbers("05-bill", "other", "ada")
+    drawn = [own_numbers("05-bill", "key", f"student {k}") for k in range(300)]
+    assert 80 < len({str(numbers) for numbers in drawn}) <= 96
+    with pytest.raises(InputError, match="write your name into the first code cell"):
+        own_numbers("05-bill", "key", " ")
 
 
 @pytest.mark.parametrize("path", lectures(), ids=lambda path: path.stem)

@@ -13,10 +13,13 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from snhkit import teaching
 from snhkit.cli.course import course as course_command
-from snhkit.teaching import with_solutions, without_solutions
+from snhkit.teaching import own_numbers, with_solutions, without_solutions
+from snhkit.teaching.assignments import OWN_NUMBERS
 from snhkit.teaching.copies import for_nbgrader, for_otter, quizzes, students_files
 
+KEY = "sample"
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 
 
@@ -78,8 +81,10 @@ def leaked(lecture, notebook):
 def answers(files):
     """Return the lines of solutions and answers, with the files that have them, by path."""
     secret = {line for path in NOTEBOOKS for line in solutions(read(path)) if len(line) > 16}
-    secret |= {question["why"] for quiz in quizzes().values() for question in quiz["question"]}
-    assert len(secret) > 300
+    for quiz in quizzes().values():
+        for question in quiz["question"]:
+            secret |= {question["why"], *question["wrong"].values()}
+    assert len(secret) > 600
     return [(name, line) for name, text in files.items() for line in secret if line in text]
 
 
@@ -113,16 +118,34 @@ def test_an_assignment_has_solutions_between_marks_only(path):
         for_otter: r"# BEGIN SOLUTION NO PROMPT.*?# END SOLUTION|# HIDDEN.*",
     }
     for assignment, marked in marks.items():
-        cells = assignment(lecture)["cells"]
+        cells = assignment(lecture, "key")["cells"]
         texts = [re.sub(marked, "", "".join(c["source"]), flags=re.DOTALL) for c in cells]
         students = {"cells": [{"source": text} for text in texts]}
         assert leaked(lecture, students) == []
         asked = sum(text.startswith("teaching.check(") for text in texts)
+        own = sum(text.startswith("teaching.own_numbers(") for text in texts)
+        assert own == sum(name[:2] == path.stem[:2] for name in OWN_NUMBERS)
+        assert any(text.startswith("STUDENT = ") for text in texts) == (own > 0)
         assert sum("..." in text for text in texts) >= asked
 
 
+@pytest.mark.parametrize("assignment", [for_nbgrader, for_otter])
+def test_a_check_of_an_assignment_refuses_the_answer_of_a_neighbour(assignment):
+    texts = ["".join(c["source"]) for c in assignment(read(NOTEBOOKS[4]), KEY)["cells"]]
+    checks = {text.removeprefix("assert ") for text in texts if '.check("04-fresh' in text}
+    (code,) = checks
+    spent = {}
+    for name in ("ada", "eve"):
+        numbers = own_numbers("04-fresh-grids", KEY, name)
+        spent[name] = numbers["networks"] * numbers["epsilon"]
+    for name in spent:
+        for whose, answer in spent.items():
+            names = {"teaching": teaching, "STUDENT": name, "spent": answer}
+            assert bool(eval(code, names)) == (name == whose)
+
+
 def test_an_otter_question_has_a_stub_a_solution_and_a_test():
-    cells = for_otter(LECTURE)["cells"]
+    cells = for_otter(LECTURE, "key")["cells"]
     sources = {c["id"]: c["source"] for c in cells}
     assert [c["id"] for c in cells[2:11]] == [
         "ex-a-question", "ex-a-solution", "ex-a", "ex-a-solved",
@@ -135,7 +158,7 @@ def test_an_otter_question_has_a_stub_a_solution_and_a_test():
 
 
 GRADED = ("00_before_privacy", "12_choosing_a_place", "13_composition", "14_dpsgd_beside_snh")
-ANSWERS = {"ada": with_solutions, "bob": without_solutions}
+STUDENTS = ("ada", "bob", "eve")  # ada is right, bob has no answer, eve hands in what ada wrote
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +189,12 @@ def graders(tmp_path_factory):
 @pytest.fixture
 def course(tmp_path):
     folder = tmp_path / "class"
-    assert CliRunner().invoke(course_command, ["--teacher", "--out", str(folder)]).exit_code == 0
+    assert (
+        CliRunner()
+        .invoke(course_command, ["--teacher", "--key", KEY, "--out", str(folder)])
+        .exit_code
+        == 0
+    )
     return folder
 
 
@@ -174,11 +202,19 @@ def read(path):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def hand_in(released, answer, path):
+def hand_in(released, student, path, claimed=""):
     """Write a student's notebook: the released one, with answers in the cells of exercises."""
     lecture = read(NOTEBOOKS[0].with_name(released.name))
+    answer = without_solutions if student == "bob" else with_solutions
     solved = {c["id"]: c["source"] for c in answer(lecture)["cells"]}
     notebook = read(released)
+    if OWN_NUMBERS.keys() & {name[3:] for name in solved}:
+        numbers = own_numbers("00-hidden", KEY, "ada")
+        assert numbers != own_numbers("00-hidden", KEY, "eve")
+        hidden = "first = {column} - 6\nsecond = {row} - 8 - 11 - first".format(**numbers)
+        solved["ex-00-hidden"] = "first, second = ..., ..." if student == "bob" else hidden
+        (name,) = [c for c in notebook["cells"] if "".join(c["source"]).startswith("STUDENT = ")]
+        name["source"] = f"STUDENT = {claimed or student!r}"
     exercises = [c for c in notebook["cells"] if "exercise" in c["metadata"].get("tags", [])]
     assert len(exercises) >= 3
     for c, source in zip(exercises, [v for k, v in solved.items() if k[:3] == "ex-"], strict=True):
@@ -196,18 +232,20 @@ def test_nbgrader_generates_assignments_without_solutions_and_grades_them(course
         assert leaked(read(path), made) == []
         assert "<details" not in json.dumps(made)
         assert "cases=" not in json.dumps(made)  # of a hidden test
-    for student, answer in ANSWERS.items():
+    for student in STUDENTS:
         for name in GRADED:
             handed_in = folder / "submitted" / student / name / f"{name}.ipynb"
-            hand_in(folder / "release" / name / f"{name}.ipynb", answer, handed_in)
+            released = folder / "release" / name / f"{name}.ipynb"
+            hand_in(released, student, handed_in, claimed="ada")  # the folder says who it is
     for name in GRADED:
         graders(folder, "nbgrader", "autograde", name, "--create")
     graders(folder, "nbgrader", "export", "--to", "grades.csv")
     grades = pd.read_csv(folder / "grades.csv").set_index("assignment").loc[list(GRADED)]
-    right, wrong = (grades[grades["student_id"] == student] for student in ANSWERS)
+    right, empty, copied = (grades[grades["student_id"] == student] for student in STUDENTS)
     assert (right["score"] == right["max_score"]).all()
     assert (right["score"] >= 3).all()
-    assert (wrong["score"] == 0).all()
+    assert (empty["score"] == 0).all()
+    assert (copied["score"] == right["score"] - (copied.index == GRADED[0])).all()
 
 
 @pytest.mark.release
@@ -221,12 +259,13 @@ def test_otter_generates_assignments_without_solutions_and_grades_them(course, g
     for name in GRADED:
         (autograder,) = (folder / name / "autograder").glob("*.zip")
         scores = {}
-        for student, answer in ANSWERS.items():
+        for student in STUDENTS:
             handed_in = folder / student / name / f"{name}.ipynb"
-            hand_in(folder / name / "student" / f"{name}.ipynb", answer, handed_in)
+            hand_in(folder / name / "student" / f"{name}.ipynb", student, handed_in)
             graders(handed_in.parent, "otter", "run", "-a", str(autograder), handed_in.name)
             tests = read(handed_in.parent / "results.json")["tests"]
-            scores[student] = [test["score"] for test in tests if test.get("max_score")]
+            scores[student] = sum(test["score"] for test in tests if test.get("max_score"))
             most = sum(test["max_score"] for test in tests if test.get("max_score"))
-        assert sum(scores["ada"]) == most >= 3
-        assert sum(scores["bob"]) == 0
+        assert scores["ada"] == most >= 3
+        assert scores["bob"] == 0
+        assert scores["eve"] == most - (name == GRADED[0])

@@ -24,7 +24,7 @@ def test_a_right_number_may_come_in_any_form(answer):
         (-1, "-1 is too small. Hint: Add them."),
         (8, "That is 2³."),
         ("four", "must be one number, not str"),
-        ([4, 4], "must be one number, not 2 numbers"),
+        ([4, 4], "must be one number, not 2."),
         (float("nan"), "must be finite, not nan"),
         ({}, "must be one number, not dict"),
     ],
@@ -88,7 +88,9 @@ def root(x):
         (lambda x: "two", "must be one number, not str"),
         (lambda x: None, "(4) returns None."),
         (lambda: 2, "raises TypeError"),
-        (lambda x: 1 / (x - 9), "(9) raises ZeroDivisionError"),
+        (lambda x: 10 / (9 - x), "(9) raises ZeroDivisionError: division by zero. Hint: Take the"),
+        (lambda x: 1 / (9 - x), "(4) is 0.2, but should be 2."),
+        (lambda x: 2.00001, "(4) is 2.00001, but should be 2."),
     ],
 )
 def test_a_function_is_judged_by_a_counterexample(answer, says):

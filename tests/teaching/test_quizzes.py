@@ -26,6 +26,8 @@ MODELS = {
 }
 """What elements of QTI 1.2.1 may contain, of what is used here; all others contain no element."""
 
+LINE = re.compile(r"^- \*\*(.)\*\* (.*)$", re.MULTILINE)
+
 every_quiz = pytest.mark.parametrize("name", quizzes())
 
 
@@ -43,6 +45,13 @@ def test_a_quiz_has_ten_questions_with_three_options_and_a_reason(name):
         assert len(question["why"].split()) >= 5
 
 
+def test_every_wrong_option_has_a_reason_of_its_own():
+    asked = [question for quiz in quizzes().values() for question in quiz["question"]]
+    told = [reason for question in asked for reason in [*question["wrong"].values()]]
+    assert len(set(told)) == len(told) == 300
+    assert all(len(reason.split()) >= 5 and reason.endswith(".") for reason in told)
+
+
 def test_the_right_option_has_no_fixed_place():
     asked = [question for quiz in quizzes().values() for question in quiz["question"]]
     places = [options(question).index(question["right"]) for question in asked]
@@ -53,11 +62,11 @@ def test_the_right_option_has_no_fixed_place():
 def test_a_page_names_the_right_option_in_its_folded_part_only(name):
     quiz = quizzes()[name]
     page = quiz_page(quiz)
-    answers = re.findall(r"</summary>\n\n\*\*(.)\*\* (.*)\n", page)
-    for (letter, why), question in zip(answers, quiz["question"], strict=True):
-        assert f"- **{letter}** {question['right']}\n" in page
-        assert why == question["why"]
-        assert why not in unfolded(page)
+    for question, part in zip(quiz["question"], page.split("\n\n**")[1:], strict=True):
+        offered, told = (dict(LINE.findall(text)) for text in part.split("<details>"))
+        answers = question["wrong"] | {question["right"]: f"**Right.** {question['why']}"}
+        assert {offered[letter]: text for letter, text in told.items()} == answers
+        assert not any(text in unfolded(page) for text in told.values())
 
 
 @every_quiz
@@ -67,10 +76,12 @@ def test_moodle_reads_back_questions_right_answers_and_feedback(name):
     assert category.findtext("category/text") == f"$course$/top/{quiz['title']}"
     for element, question in zip(asked, quiz["question"], strict=True):
         answers = {a.findtext("text"): a.get("fraction") for a in element.iter("answer")}
+        told = {a.findtext("text"): a.findtext("feedback/text") for a in element.iter("answer")}
         assert element.get("type") == "multichoice"
         assert element.findtext("questiontext/text") == question["asks"]
         assert element.findtext("generalfeedback/text") == question["why"]
         assert answers == dict.fromkeys(question["wrong"], "0") | {question["right"]: "100"}
+        assert told == question["wrong"] | {question["right"]: None}
 
 
 @every_quiz
@@ -84,10 +95,15 @@ def test_qti_reads_back_questions_right_answers_and_feedback(name):
             x.get("ident"): x.findtext("material/mattext") for x in item.iter("response_label")
         }
         assert sorted(labels.values()) == sorted([question["right"], *question["wrong"]])
-        (right,) = item.iter("varequal")
-        assert right.get("respident") == item.find(".//response_lid").get("ident")
-        assert labels[right.text] == question["right"]
         assert item.findtext("presentation/material/mattext") == question["asks"]
-        assert item.findtext("itemfeedback/material/mattext") == question["why"]
-        shown = item.find(".//displayfeedback").get("linkrefid")
-        assert shown == item.find("itemfeedback").get("ident")
+        told = {x.get("ident"): x.findtext("material/mattext") for x in item.iter("itemfeedback")}
+        choice = item.find(".//response_lid").get("ident")
+        for condition in item.iter("respcondition"):
+            chosen = condition.find("conditionvar/varequal")
+            option = labels.pop(chosen.text)
+            right = option == question["right"]
+            shown = [told[x.get("linkrefid")] for x in condition.iter("displayfeedback")]
+            assert chosen.get("respident") == choice
+            assert condition.findtext("setvar") == ("1" if right else None)
+            assert shown == [*([] if right else [question["wrong"][option]]), question["why"]]
+        assert labels == {}
