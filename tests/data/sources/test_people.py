@@ -164,6 +164,9 @@ def test_types_that_begin_later_are_refused_too(other, monkeypatch):
     with pytest.raises(InputError, match=r"of mixed types, bytes and text"):
         read_points(frame([None, None, "7", "7", other]), CITY, user="user")
     assert people(frame([7, 7, "7", None, 7.0]), user="user")[0] == [0] * 4
+    times = frame([7] * 4).assign(time=[1.8e9, 1.8e9, 1.8e12, 1.8e12])
+    with pytest.raises(InputError, match="times are numbers of milliseconds and of seconds; write"):
+        read_points(times, CITY, time="time")
 
 
 def test_numbers_of_several_kinds_are_one_type():
