@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from snhkit import PrivateDataset
 from snhkit.data import ReadReport, read_points
 from snhkit.data.sources import frames
-from snhkit.data.sources.people import person_keys
+from snhkit.data.sources.people import _is_other_number, person_keys
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 
@@ -172,6 +172,8 @@ def test_types_that_begin_later_are_refused_too(other, monkeypatch):
 def test_numbers_of_several_kinds_are_one_type():
     assert people(frame([1001, "1001", " 1001.0", 7]))[0] == [0, 0, 0, 1]
     assert people(frame([5, 5.0, np.int8(5), decimal.Decimal(5)], dtype=object))[0] == [0] * 4
+    told = filter(_is_other_number, ("042", "7", "1 000", "Ann", "1.5", "1.50", "1e5"))
+    assert list(told) == ["042", "1 000", "1.50", "1e5"]  # of text, beside a column of numbers
     wide = pl.Series("user", [10**30, 5, 10**30, 5], pl.Int128)
     assert people(pl.from_pandas(frame([0] * 4)).with_columns(wide))[0] == [0, 1, 0, 1]
 
