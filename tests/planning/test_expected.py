@@ -15,7 +15,7 @@ from snhkit.methods import METHODS
 from snhkit.metrics import SIZE_BANDS_M
 from snhkit.planning import plan_table
 from snhkit.planning.expected import _up
-from snhkit.planning.table import PLANNED, crowding, regressors, sparsity
+from snhkit.planning.table import PLANNED, Situation, crowding, regressors, sparsity
 
 CITY = snh.Region.around(lat=0, lon=0, side_m=10_000)
 
@@ -142,6 +142,13 @@ class TestExpected:
         assert row.rel_error_high / row.rel_error_low > told.rel_error_high / told.rel_error_low
         assert row.rel_error_low < row.rel_error < row.rel_error_high
 
+    def test_without_public_points_the_places_are_those_of_the_nearest_side(self):
+        places = [p for p in plan_table()["places"] if p["family"] != "synthetic"]
+        for side_m, measured in ((6_000, 6_600), (9_200, 6_600), (9_500, 13_200), (None, 13_200)):
+            region = side_m and snh.Region.around(lat=0, lon=0, side_m=side_m)
+            found = Situation.of(1_000, region=region).crowdings.tolist()
+            assert found == [p["crowding"] for p in places if p["side_m"] == measured]
+
     def test_all_bands_and_sizes_between_them(self):
         table = expected(sizes_m=None)
         assert list(zip(table.from_m, table.to_m, strict=True)) == list(SIZE_BANDS_M)
@@ -194,7 +201,8 @@ class TestExpected:
         ("changes", "inside", "says"),
         [
             ({"n": 10**9}, {"epsilon": "0.5"}, "n times epsilon per record is 2e+08"),
-            ({"n": 5}, {}, "n times epsilon per record is 1;"),
+            ({"n": 5}, {}, "n times epsilon per record is 1; errors at 62, the nearest"),
+            ({"n": 5, "by": snh.By.hour()}, {}, "n times epsilon per record is 0.2;"),
             ({"region": snh.Region.around(0, 0, 900)}, {}, "regions 900 m wide were not measured"),
             ({"public": snh.Points(CITY, [[9, 9]] * 500)}, {}, "more clustered than all measured"),
         ],

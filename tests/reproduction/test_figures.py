@@ -58,9 +58,9 @@ def test_the_number_of_records_must_help_and_snh_be_least():
 
 
 def test_depth_must_help_at_each_epsilon_but_not_without_end():
-    good = [("epsilon 0.2", 2, 0.3), ("epsilon 0.2", 5, 0.1), ("epsilon 0.2", 20, 0.2)]
+    good = [("epsilon 0.2", 2, 0.3), ("epsilon 0.2", 5, 0.1), ("epsilon 0.2", 20, 0.4)]
     assert verdicts.deeper_helps(table(*good)) == (
-        True, "Error by number of layers: epsilon 0.2: 0.300 at 2, 0.100 at 5, 0.200 at 20.",
+        True, "Error by number of layers: epsilon 0.2: 0.300 at 2, 0.100 at 5, 0.400 at 20.",
     )  # fmt: skip
     worse = [("epsilon 0.8", 2, 0.1), ("epsilon 0.8", 5, 0.2)]
     endless = [("epsilon 0.8", 2, 0.2), ("epsilon 0.8", 5, 0.1)]
@@ -96,6 +96,13 @@ def test_a_figure_is_measured_drawn_and_told(tmp_path, monkeypatch):
     assert "`snhkit reproduce --quick`" in page
     assert f"{found['value'][0]:.3f}" in page
     assert "| Impact of data cardinality | The error of all methods falls as n grows" in page
+
+
+def test_two_lines_of_one_method_look_different():
+    two = module._styles(table(("SNH@UG", 1, 1), ("SNH@ParamSelect", 1, 1)))
+    assert two["SNH@UG"] != two["SNH@ParamSelect"]
+    alone = module._styles(table(("PGM@ParamSelect", 1, 1), ("UG", 1, 1)))
+    assert alone["PGM@ParamSelect"] == module.method_styles(["PGM"])["PGM"]
 
 
 def test_an_unknown_figure_is_refused():

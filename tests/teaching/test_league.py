@@ -2,6 +2,7 @@
 
 import math
 import re
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,19 @@ import pytest
 import snhkit as snh
 from snhkit.errors import InputError
 from snhkit.teaching import assignment
-from snhkit.teaching.league import League, Standing, _messages, _people, _promised, _Trial, league
+from snhkit.teaching.assignments import BOXES
+from snhkit.teaching.league import (
+    League,
+    Standing,
+    _attack,
+    _messages,
+    _people,
+    _promised,
+    _Trial,
+    league,
+)
 
+module = import_module("snhkit.teaching.league")
 SAMPLE = Path(__file__).parents[2] / "notebooks" / "league" / "sample"
 
 
@@ -110,6 +122,23 @@ def test_a_release_must_be_what_the_assignment_asks_for(tmp_path):
     trial = _Trial(Standing(task), tmp_path, 1, 1, set())
     with pytest.raises(InputError, match="not a safetensors file"):
         trial._answers([b"junk"], task.boxes)
+
+
+def test_audits_and_attacks_compare_what_belongs_together(tmp_path, monkeypatch):
+    one, by = (Standing(assignment("sample", name)) for name in ("ada", "ben"))
+    trial = _Trial(one, tmp_path / "kept", 200, 1, set())
+    answers = np.random.default_rng(0).normal(size=(3, 200, BOXES + 8))
+    answers[2, :, BOXES + 4] += 1e9  # in a box around the second place, with its people
+    trial._audit(list(answers), ["here", "there"])
+    assert one.shown["the audit, here"] < 0.1 < one.shown["the audit, there"]
+    worlds = [snh.Points(one.task.region, [[x, 1]]) for x in (1, 2)]
+    trial._keep([[b"without"] * 200, [b"with"] * 200], worlds)
+    told = [Path(path).read_bytes() == b"with" for path in one.released["releases"]]
+    assert (one.released["included"], len(set(told)), len(told)) == ([[2, 1]], 2, 200)
+    for guesses, least in ((told, 0.3), ([not guess for guess in told], 0)):
+        monkeypatch.setattr(module, "_run", lambda *_, g=guesses: ([{}, {"guesses": g}], ""))
+        _attack(by, [one], 1)
+        assert bool(one.shown["the attack of ben"] > least) == (guesses == told)
 
 
 def test_a_release_of_another_mechanism_is_remarked_on(tmp_path):

@@ -31,6 +31,8 @@ def test_rounding_hides_and_more_clues_tell_more():
     assert shares == sorted(shares)
     assert shares[-1] > 0.8
     assert coarse.unicity(2, people=100) < shares[1]
+    parts = np.histogram(hours % 24, (0, 7, 20, 24))[0] / 6_000  # 7, 4 · 13 and 2 · 4 of 67
+    assert parts == pytest.approx([0.104, 0.776, 0.119], abs=0.02)
 
 
 def test_a_trace_needs_users_and_as_many_hours():

@@ -79,16 +79,10 @@ def test_filters_keep_the_rows_of_a_time_and_of_users(frame, tmp_path):
         (frame.time >= "2026-11-03") & (frame.time < "2026-11-05T12:00") & frame.user.isin([3, 5])
     ]
     points = read_points(wanted, CITY, report=lambda told: None)
+    rules = {"time": "time", "since": "2026-11-03", "until": "2026-11-05T12:00", "user": "user"}
     for name in ("a.csv", "a.parquet"):
         streamed = scan_points(
-            tmp_path / name,
-            CITY,
-            time="time",
-            since="2026-11-03",
-            until="2026-11-05T12:00",
-            user="user",
-            users=[3, "5"],
-            report=lambda told: None,
+            tmp_path / name, CITY, users=[3, "5"], report=lambda told: None, **rules
         )
         assert (streamed.count(Grid(CITY, 99)).counts == Grid(CITY, 99).count(points).counts).all()
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from snhkit import PrivateDataset
 from snhkit.data import ReadReport, read_points
 from snhkit.data.sources import frames
-from snhkit.data.sources.people import person_keys
+from snhkit.data.sources.people import _is_other_number, person_keys
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 
@@ -164,11 +164,16 @@ def test_types_that_begin_later_are_refused_too(other, monkeypatch):
     with pytest.raises(InputError, match=r"of mixed types, bytes and text"):
         read_points(frame([None, None, "7", "7", other]), CITY, user="user")
     assert people(frame([7, 7, "7", None, 7.0]), user="user")[0] == [0] * 4
+    times = frame([7] * 4).assign(time=[1.8e9, 1.8e9, 1.8e12, 1.8e12])
+    with pytest.raises(InputError, match="times are numbers of milliseconds and of seconds; write"):
+        read_points(times, CITY, time="time")
 
 
 def test_numbers_of_several_kinds_are_one_type():
     assert people(frame([1001, "1001", " 1001.0", 7]))[0] == [0, 0, 0, 1]
     assert people(frame([5, 5.0, np.int8(5), decimal.Decimal(5)], dtype=object))[0] == [0] * 4
+    told = filter(_is_other_number, ("042", "7", "1 000", "Ann", "1.5", "1.50", "1e5"))
+    assert list(told) == ["042", "1 000", "1.50", "1e5"]  # of text, beside a column of numbers
     wide = pl.Series("user", [10**30, 5, 10**30, 5], pl.Int128)
     assert people(pl.from_pandas(frame([0] * 4)).with_columns(wide))[0] == [0, 1, 0, 1]
 

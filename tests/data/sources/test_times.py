@@ -35,6 +35,8 @@ def test_dates_begin_at_midnight():
 def test_what_is_no_time_is_refused():
     with pytest.raises(InputError, match="times must be timestamps, dates"):
         times_of("trips", pa.array([True]))
+    with pytest.raises(InputError, match="numbers such as 20261101"):
+        times_of("trips", pa.array(["20261101", "1793534400"]))  # a day and a number of seconds
     assert (times_of("trips", pa.nulls(2))[0] == NO_TIME).all()
 
 
