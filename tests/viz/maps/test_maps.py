@@ -50,10 +50,14 @@ def test_without_offline_assets_it_says_so(city, without_offline):
 
 
 def test_tiles_are_asked_for_and_credited(city):
-    assert "tileLayer" not in base_map(city).get_root().render().split("L.map(")[1]
+    plain = base_map(city).get_root().render().split("L.map(")[1]
+    assert "tileLayer" not in plain
+    assert "snhkit.land(map_" in plain
     fmap = base_map(city, tiles="https://tiles.example/{z}/{x}/{y}.png", attr="The Example")
     assert not embeds_everything(fmap)
-    assert "The Example" in fmap.get_root().render()
+    tiled = fmap.get_root().render()
+    assert "The Example" in tiled
+    assert "snhkit.land(map_" not in tiled
     with pytest.raises(SnhkitError, match="make the map without tiles"):
         to_html(fmap)
     with pytest.raises(ValueError, match="attribution"):

@@ -15,6 +15,7 @@ from snhkit.errors import InputError
 from snhkit.markup import count_texts, number
 from snhkit.release.estimates import Estimates
 from snhkit.viz.maps.districts import answers
+from snhkit.viz.reports.counts import ground
 from snhkit.viz.reports.public_page import Imprint, public_html
 
 RECORDS = snh.synthetic_points("fargo", 5_003)
@@ -75,6 +76,14 @@ def test_how_sure_an_attacker_can_be_follows_from_epsilon(n_public, sure):
     data = snh.PrivateDataset(RECORDS, budget=1, unit="record", n_public=n_public)
     page = public_html(data.release(snh.UniformGrid(), epsilon="0.5"), None, Imprint("Trips"))
     assert sure in page
+    assert ("<dd>number of records (5%); counts of " in page) is not n_public
+
+
+def test_the_ground_reaches_beyond_the_region_on_all_sides():
+    rings = [np.reshape(ring, (-1, 2)) for shape in ground(CITY)["land"] for ring in shape if ring]
+    xy, beyond = np.concatenate(rings), 0.02 * CITY.side_m
+    assert xy.min(axis=0).tolist() == pytest.approx([-beyond] * 2, abs=1)
+    assert xy.max(axis=0).tolist() == pytest.approx([CITY.side_m + beyond] * 2, abs=1)
 
 
 def test_no_number_is_given_where_the_interval_reaches_to_nobody(release):
