@@ -38,10 +38,12 @@ def test_a_raster_is_read_back_by_gdal_with_equal_sums(release, tmp_path):
     assert release.to_xarray(cell_m=1_200).sizes["x"] < data.sizes["x"]
 
 
-def test_a_release_without_a_grid_has_a_raster_of_256_cells_a_side_at_most():
+def test_a_release_without_a_grid_has_a_raster_of_256_cells_a_side_at_most(release):
     data = snh.PrivateDataset(snh.synthetic_points("fargo", 500), budget=1, unit="record")
     tree = data.release(snh.PrivTree(), epsilon=1)
-    assert [grid_of(tree).m, grid_of(tree, most=99).m] == [256, 99]
+    told = [grid_of(tree), grid_of(tree, most=99), grid_of(release, most=9)]
+    assert [grid.m for grid in told] == [256, 99, 9]
+    assert len(release._shown()) == len(release.cells())
 
 
 def test_the_command_line_writes_a_raster(release, tmp_path, monkeypatch):
