@@ -43,7 +43,6 @@ def test_a_release_without_a_grid_has_a_raster_of_256_cells_a_side_at_most(relea
     tree = data.release(snh.PrivTree(), epsilon=1)
     told = [grid_of(tree), grid_of(tree, most=99), grid_of(release, most=9)]
     assert [grid.m for grid in told] == [256, 99, 9]
-    assert len(release._shown()) == len(release.cells())
 
 
 def test_the_command_line_writes_a_raster(release, tmp_path, monkeypatch):
