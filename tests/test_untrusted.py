@@ -106,6 +106,11 @@ def test_one_long_text_for_all_rows_does_not_fill_the_memory(tmp_path, monkeypat
         Districts.of(tmp_path / "a.parquet")
 
 
+def test_numbers_in_a_dictionary_take_the_bytes_that_are_stored():
+    column = pa.array([7, 7, 8]).dictionary_encode()
+    assert unpacked_bytes(column) == column.nbytes
+
+
 COMPUTED = "ALTER TABLE a ADD COLUMN much AS (hex(zeroblob(400000000)))"
 ENDLESS = (
     "CREATE VIEW b AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) "

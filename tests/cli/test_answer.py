@@ -13,7 +13,7 @@ from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.release.estimates import ADDED
 
 
-def test_answer_gives_csv_rows_back_with_counts(run, released, tmp_path):
+def test_answer_gives_csv_rows_back_with_counts(run, released, tmp_path, monkeypatch):
     text = 'id,South, west ,north,east,note\n007,43.03,-87.92,43.04,-87.91,"a, b"\n'
     text += "8,43.038,-87.911,43.0385,-87.910,\n"
     (tmp_path / "b.csv").write_text(text)
@@ -33,6 +33,8 @@ def test_answer_gives_csv_rows_back_with_counts(run, released, tmp_path):
     )
     assert run("answer", "t.snh", "--boxes", "b.csv", "--out", "c.csv") == (0, "", "")
     assert (tmp_path / "c.csv").read_text() == out
+    monkeypatch.setattr("snhkit.release.estimates.meaning", lambda *_, **__: "not known: why")
+    assert run("answer", "t.snh", "--boxes", "b.csv") == (0, out, "not known: why\n")
 
 
 def test_answer_gives_geojson_back_with_counts(run, released, tmp_path):

@@ -1,5 +1,6 @@
 """`snhkit release --ask`: the questions, and the command that they lead to."""
 
+import re
 import shlex
 
 import geopandas as gpd
@@ -44,6 +45,7 @@ def test_the_answers_lead_to_a_command_that_works(people):
         "Proposed: ",
     ):
         assert part in " ".join(said.split()), part
+    assert re.search(r"  43\.0\d{4}, -87\.\d{5}\n", said)
     made = snh.load(people / "out.snh")
     assert (made.unit.kind, made.unit.max_per_user, float(made.epsilon)) == ("user", 3, 0.5)
     assert "Trips, May 2026" in (people / "t.html").read_text(encoding="utf-8")

@@ -1,6 +1,9 @@
 """`snhkit explore` with a file of records."""
 
+import pandas as pd
 import pytest
+
+from snhkit.widgets.own_file import OwnFile
 
 
 @pytest.fixture
@@ -34,6 +37,23 @@ def test_people_are_asked_about(run, trips, tmp_path, opened):
     assert not opened
     assert run(*words, "--unit", "record")[0] == 0
     assert opened[0]["file"].unit.kind == "record"
+
+
+def test_what_is_typed_reaches_the_explorer(run, trips, wards, tmp_path, opened):
+    rows = pd.read_csv(tmp_path / "t.csv").assign(at="2026-05-01 12:00")
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "p.csv").write_text("lat,lon\n43.0381,-87.9101\n")
+    words = ["explore", "--app", *trips[:-1], "2.0005", *wards, "--label", "ward", "--n-public"]
+    words += ["--public", "p.csv", "--ledger", "own.ledger", "--budget", "2", "--title", "Rides"]
+    words += ["--user", "bearer", "--max-per-user", 3, "--unit", "user-day", "--time", "at"]
+    code, _, err = run(*words, "--tz", "UTC")
+    assert code == 0, err
+    assert opened[0]["file"] == OwnFile(
+        str(tmp_path / "t.csv"), 43.038, -87.91, 2_000.5, ledger=str(tmp_path / "own.ledger"),
+        budget="2", public=str(tmp_path / "p.csv"), districts=str(tmp_path / "w.geojson"),
+        label="ward", columns=(("user", "bearer"), ("time", "at"), ("tz", "UTC")), max_per_user=3,
+        kind="user-day", n_public=True, title="Rides",
+    )  # fmt: skip
 
 
 def test_a_class_shows_invented_cities_in_the_app_only(run, trips, opened):

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import snhkit as snh
 from snhkit.cli.main import app
-from snhkit.privacy import read_ledger
+from snhkit.privacy import read_ledger, written
 
 REGION = snh.Region.around(lat=43.038, lon=-87.91, side_m=2_000)
 
@@ -124,8 +124,9 @@ def test_a_page_to_publish_is_written_beside_the_release(run, trips, tmp_path):
     assert json.loads(out)["Method"] == "UniformGrid"
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     assert "What you may and may not conclude" in page
+    assert "'p.snh' exists; --force replaces it" in run("release", *trips, *words)[2]
     code, _, err = run("release", *trips, *words, "--force", "--page", "p.html", "--title", "Trips")
-    assert code == 0, err
+    assert "Written to p.snh and p.html" in err
     code, _, err = run(
         "release", *trips, *words[:-1], "q.snh", "--page", "p.html", "--title", "Trips"
     )
@@ -175,6 +176,8 @@ def test_gaussian_noise_needs_a_budget_with_a_delta(run, trips):
     assert "epsilon 1 at delta 0.000001, spent 0.5" in " ".join(owner.split())
     code, told, _ = run("ledger", "t.csv.ledger", "--json")
     assert (json.loads(told)["delta"], json.loads(told)["entries"][0]["delta"]) == ("0.000001",) * 2
+    left = written(snh.privacy.read_ledger("t.csv.ledger").remaining)
+    assert json.loads(told)["left"] == left != "0.5"
     assert run("verify", "x.snh", "--ledger", "t.csv.ledger")[0] == 0
     code, _, told = run(*words, "--budget-delta", "1e-6", "--out", "y.snh")
     assert (code, "--budget-delta needs --budget" in told) == (2, True)

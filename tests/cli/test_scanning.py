@@ -1,5 +1,6 @@
 """Large files, folders and clusters, on the command line."""
 
+import json
 import re
 from functools import partial
 
@@ -60,6 +61,12 @@ def test_hours_are_those_of_the_zone(frame, tmp_path):
         assert max(made, key=lambda label: made[label].n) == hour
         (tmp_path / "out.ledger").unlink()
         (tmp_path / "out.ledger.key").unlink()
+    (tmp_path / "b.csv").write_text("south,west,north,east\n" + "37.7,-122.5,37.8,-122.4\n" * 2)
+    asked = ["answer", str(tmp_path / "out.snh"), "--boxes", str(tmp_path / "b.csv"), "--json"]
+    rows = json.loads(CliRunner().invoke(app, asked).stdout)
+    assert [(row["row"], row["hour"]) for row in rows] == [
+        (k, hour) for hour in made for k in (1, 2)
+    ]
     refused = release(tmp_path / "a.csv", tmp_path, *told, "--tz", "Mars/Base", "--force", code=1)
     assert "Mars/Base" in str(refused.exception)
 

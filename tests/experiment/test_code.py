@@ -76,11 +76,11 @@ def test_somebodys_files_are_named_and_their_place_and_unit_are_exact(tmp_path, 
     (tmp_path / "records.csv").write_text("lat,lon,user\n45,7.1,a\n45,7.1,b\n")
     (tmp_path / "public.csv").write_text("lat,lon\n45,7.1\n")
     records = snh.read_points("records.csv", region, user="user", report=lambda _: None)
-    data = snh.PrivateDataset(records, budget=1, unit="user", max_per_user=3)
+    data = snh.PrivateDataset(records, 1, unit="user", max_per_user=3, whose="household")
     source = from_files(region, "records.csv", [("user", "user")], "public.csv")
     told = run(code(source, data, {}, []))
     assert told["region"] == region
-    assert told["data"].unit == PrivacyUnit("user", 3)
+    assert told["data"].unit == PrivacyUnit("user", 3, "household")
     with pytest.raises(InputError, match="number of records is private"):
         _ = told["data"].n
     assert len(told["public"]) == 1

@@ -1,5 +1,6 @@
 """A file of records has one ledger, wherever the file is moved and however it is named."""
 
+import json
 import os
 import shutil
 import warnings
@@ -19,6 +20,12 @@ def opened(data, named=None, at=1, **terms):
     """Open the ledger of a file as the command line does; its records are one point."""
     points = snh.Points(CITY, [[at, at]])
     return snh.PrivateDataset(points, **(TERMS | terms), ledger=ledger_of(data, named)).ledger
+
+
+def test_a_ledger_is_remembered_by_its_full_path(tmp_path, monkeypatch, ledgers):
+    monkeypatch.chdir(tmp_path)
+    opened("trips.csv")
+    assert json.loads(ledgers.read_text(encoding="utf-8")) == str(tmp_path / "trips.csv.ledger")
 
 
 def test_a_linked_file_has_one_ledger(tmp_path):

@@ -214,12 +214,21 @@ def test_a_path_that_cannot_be_written_is_named(tmp_path):
         Journal(tmp_path / "gone" / "a.ledger").locked().__enter__()
 
 
-def test_a_full_disk_leaves_the_file_as_it_was(path, monkeypatch):
-    before = path.read_bytes()
-    write = os.write
-    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:10]))
+@pytest.mark.parametrize("call", ["open", "write", "fsync"])
+def test_a_disk_that_is_full_or_fails_leaves_the_file_as_it_was(path, monkeypatch, call):
+    before, real = path.read_bytes(), getattr(os, call)
+
+    def failing(what, *more):
+        if call == "write":
+            return real(what, more[0][:10])
+        if call == "open" and not more[0] & os.O_APPEND:  # of the lock
+            return real(what, *more)
+        raise OSError(5, "no space")
+
+    monkeypatch.setattr(os, call, failing)
     journal = Journal(path)
-    with pytest.raises(InputError, match="no space"), journal.locked():
+    told = r"a\.ledger: the ledger cannot be written \(no space"
+    with pytest.raises(InputError, match=told), journal.locked():
         journal.append({"number": 9})
     monkeypatch.undo()
     assert path.read_bytes() == before

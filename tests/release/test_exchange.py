@@ -9,7 +9,7 @@ import shapely
 import snhkit as snh
 from snhkit.cli.main import main
 from snhkit.errors import InputError
-from snhkit.release.exchange import _nearest, _settled, sparse
+from snhkit.release.exchange import _nearest, _settled, grid_of, sparse
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +36,13 @@ def test_a_raster_is_read_back_by_gdal_with_equal_sums(release, tmp_path):
         (value,) = next(raster.sample([tuple(xy)]))
         assert value == pytest.approx(release.model.values.max())
     assert release.to_xarray(cell_m=1_200).sizes["x"] < data.sizes["x"]
+
+
+def test_a_release_without_a_grid_has_a_raster_of_256_cells_a_side_at_most(release):
+    data = snh.PrivateDataset(snh.synthetic_points("fargo", 500), budget=1, unit="record")
+    tree = data.release(snh.PrivTree(), epsilon=1)
+    told = [grid_of(tree), grid_of(tree, most=99), grid_of(release, most=9)]
+    assert [grid.m for grid in told] == [256, 99, 9]
 
 
 def test_the_command_line_writes_a_raster(release, tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snhkit.builders import DAWA, HDMM, AdaptiveGrid, Identity, Privelet, PrivTree, QuadTree
+from snhkit.districts.covering import divided
 from snhkit.errors import InputError, OutsideWarning
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
 from snhkit.models import Model
@@ -125,6 +126,17 @@ def test_holes_count_nothing_in_a_grid(turned):
     given = shapely.reverse(ring) if turned else ring
     both = shapely.MultiPolygon([given, shapely.box(300, 0, 400, 100)])
     np.testing.assert_allclose(release.answer(shapes(given, both)), [24.8, 28.8], atol=1e-9)
+
+
+def test_parts_of_a_wide_and_a_tall_shape_do_not_overlap():
+    disc = shapely.Point(2, 3).buffer(1, quad_segs=40)
+    ovals = np.array(
+        [shapely.transform(disc, lambda xy, by=by: xy * by) for by in ([3, 1], [1, 3])]
+    )
+    owner, parts = divided(ovals, corners=16)
+    assert shapely.get_num_coordinates(parts).max() <= 16
+    areas = np.bincount(owner, shapely.area(parts))
+    np.testing.assert_allclose(areas, shapely.area(ovals))
 
 
 @pytest.mark.parametrize("crs", [4326, 32632, 3857])

@@ -36,6 +36,7 @@ ERRORS = pd.DataFrame(
 def test_counts_carry_their_error_bars_where_these_are_known():
     figure = count_bars(COUNTS)
     (axis,) = figure.axes
+    assert axis.get_position().max.max() < 1
     ug, snh = axis.containers
     assert [segment[:, 1].tolist() for segment in ug[2][0].get_segments()] == [[7, 15], [14, 21]]
     assert np.ptp([segment[:, 1] for segment in snh[2][0].get_segments()], axis=1).tolist() == [

@@ -21,3 +21,11 @@ def test_a_wide_region_names_its_largest_cities_only():
     told = names(35.7, 139.7, 200_000)
     assert told[0] == "Tokyo"
     assert len(told) <= 30
+
+
+def test_an_area_has_its_name_unless_a_city_has_the_same():
+    told = land(Region.around(lat=49.6, lon=6.1, side_m=30_000))["names"]
+    kinds = {kind: {name for _, _, name, of in told if of == kind} for kind in ("place", "area")}
+    assert "Luxembourg" in kinds["place"]
+    assert "France" in kinds["area"]
+    assert not kinds["place"] & kinds["area"]

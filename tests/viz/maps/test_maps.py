@@ -8,6 +8,7 @@ import pytest
 from snhkit.errors import InputError, SnhkitError
 from snhkit.geometry import RangeQueries, Region
 from snhkit.markup import number
+from snhkit.privacy import PrivacyUnit
 from snhkit.viz.maps import maps
 from snhkit.viz.maps.maps import base_map, compare_map, embeds_everything, to_html
 
@@ -49,18 +50,25 @@ def test_without_offline_assets_it_says_so(city, without_offline):
 
 
 def test_tiles_are_asked_for_and_credited(city):
-    assert "tileLayer" not in base_map(city).get_root().render().split("L.map(")[1]
+    plain = base_map(city).get_root().render().split("L.map(")[1]
+    assert "tileLayer" not in plain
+    assert "snhkit.land(map_" in plain
     fmap = base_map(city, tiles="https://tiles.example/{z}/{x}/{y}.png", attr="The Example")
     assert not embeds_everything(fmap)
-    assert "The Example" in fmap.get_root().render()
+    tiled = fmap.get_root().render()
+    assert "The Example" in tiled
+    assert "snhkit.land(map_" not in tiled
     with pytest.raises(SnhkitError, match="make the map without tiles"):
         to_html(fmap)
     with pytest.raises(ValueError, match="attribution"):
         base_map(city, tiles="https://tiles.example/{z}/{x}/{y}.png")
 
 
-def test_a_layer_for_each_release_on_one_scale(two_releases):
+def test_a_layer_for_each_release_on_one_scale_with_its_own_price(two_releases):
+    for name, release in two_releases.items():
+        release.epsilon, release.price, release.unit = 1, f"that of {name}", PrivacyUnit("record")
     page = to_html(compare_map(two_releases))
+    assert re.findall('"note": "that of (.*?), hides', page) == list(two_releases)
     assert page.count("L.imageOverlay(") == 2
     for name in two_releases:
         assert f'"{name}"' in page

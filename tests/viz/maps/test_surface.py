@@ -17,6 +17,7 @@ from snhkit.viz.maps.surface import (
     Surface,
     cell_outlines,
     display_cell_m,
+    pictures,
     surface_overlay,
 )
 
@@ -87,6 +88,14 @@ def test_each_pixel_shows_the_cell_it_lies_in(region):
     clear = picture[..., 3] == 0  # outside the region, whose edges are not quite axis-parallel
     assert clear.any() == (region.side_m > 50_000)
     assert not picture[clear].any()
+
+
+def test_pictures_have_east_at_the_right_and_north_at_the_top(city):
+    counts = np.zeros((3, 3))
+    counts[2, 0] = 9  # south-east
+    drawn, _ = pictures({"": Surface(Grid(city, 3), counts)})
+    row, column = np.unravel_index(pixels({"image": drawn[""]})[..., 0].argmax(), (3, 3))
+    assert (row, column) == (2, 2)
 
 
 def test_one_scale_for_all_and_brighter_means_more(told, city):

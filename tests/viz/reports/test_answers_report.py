@@ -36,7 +36,8 @@ def test_answers_with_their_errors_cards_ledger_and_code(
     text = page(releases, boxes, data, code="a < b")
     (release,) = releases.values()
     low, high = release.interval(boxes)[0]
-    assert f"<td>100 × 50</td><td>{shown} ({count_texts(count, low, high)[1]})</td>" in text
+    told = f"{shown} ({count_texts(count, low, high)[1]})"
+    assert f'<th scope="row">1</th><td>100 × 50</td><td>{told}</td>' in text
     for told in ("<title>A &amp; B</title>", "&lt;b&gt;UG, ε = 1", "a &lt; b", "spent 1, left 4"):
         assert told in text
     assert "UniformGrid" in text

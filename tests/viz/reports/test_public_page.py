@@ -15,7 +15,8 @@ from snhkit.errors import InputError
 from snhkit.markup import count_texts, number
 from snhkit.release.estimates import Estimates
 from snhkit.viz.maps.districts import answers
-from snhkit.viz.reports.public_page import Imprint, public_html
+from snhkit.viz.reports.counts import ground
+from snhkit.viz.reports.public_page import Imprint, _on_scale, public_html
 
 RECORDS = snh.synthetic_points("fargo", 5_003)
 CITY = RECORDS.region
@@ -76,6 +77,19 @@ def test_how_sure_an_attacker_can_be_follows_from_epsilon(n_public, sure):
     data = snh.PrivateDataset(RECORDS, budget=1, unit="record", n_public=n_public)
     page = public_html(data.release(snh.UniformGrid(), epsilon="0.5"), None, Imprint("Trips"))
     assert sure in page
+    assert ("<dd>number of records (5%); counts of " in page) is not n_public
+
+
+def test_epsilon_has_its_place_on_a_logarithmic_scale():
+    found = [_on_scale(epsilon) for epsilon in (0.001, 0.01, 0.1, 10, 99)]
+    assert found == pytest.approx([0, 0, 1 / 3, 1, 1])
+
+
+def test_the_ground_reaches_beyond_the_region_on_all_sides():
+    rings = [np.reshape(ring, (-1, 2)) for shape in ground(CITY)["land"] for ring in shape if ring]
+    xy, beyond = np.concatenate(rings), 0.02 * CITY.side_m
+    assert xy.min(axis=0).tolist() == pytest.approx([-beyond] * 2, abs=1)
+    assert xy.max(axis=0).tolist() == pytest.approx([CITY.side_m + beyond] * 2, abs=1)
 
 
 def test_no_number_is_given_where_the_interval_reaches_to_nobody(release):
@@ -83,6 +97,7 @@ def test_no_number_is_given_where_the_interval_reaches_to_nobody(release):
     found = cells(public_html(release, told, Imprint("x")))
     rows = {row[0].partition(" (")[0]: row[1:] for row in found if len(row) == 5}
     frame = answers(release, told)
+    assert list(rows)[-3:] == ["West &lt;b&gt;", "Corner", "Elsewhere"]
     count, low, high = frame.loc[0, ["count", "low", "high"]]
     assert rows["West &lt;b&gt;"][:2] == list(count_texts(count, low, high))
     if frame.low[1] == 0:
