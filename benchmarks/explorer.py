@@ -1,13 +1,14 @@
-"""The explorer's response times in a browser: python benchmarks/explorer.py [--help].
+"""The explorer's response times in a browser: python benchmarks/explorer.py [app] [lab] [--help].
 
-Starts the app (Voila) and Chromium without any programs compiled before. Measures the time from the
-command to the first picture of the story, and from pressing Build to the last release of the
-default methods.
+``app`` starts the app (Voila) and Chromium without any programs compiled before, and measures the
+time from the command to the first picture of the story, and from pressing Build to the last release
+of the default methods. ``lab`` starts JupyterLab, and builds five methods.
 
-Then starts JupyterLab and builds five methods. Measures, with the clock of the page, the time from
-releasing the mouse button after drawing a box, from the last of ten steps of dragging it, and from
-pressing an arrow key, to the card with its answers, and the time from choosing another release, or
-another hour of maps by hour, to its picture of 400 by 400 cells on the map.
+Both then measure, with the clock of the page, the time from releasing the mouse button after
+drawing a box, from the last of 30 steps of dragging it, and from pressing an arrow key, to the card
+with its answers, and the time from choosing another release, or another hour of maps by hour, to
+its picture of 400 by 400 cells on the map. The last column is the time that processors worked, from
+an action until a second after its answer, in the browser, the server and the kernel.
 """
 
 import argparse
@@ -22,11 +23,14 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import nbformat
-from playwright.sync_api import Browser, Frame, Locator, Page, sync_playwright
+import psutil
+from playwright.sync_api import Browser, Locator, sync_playwright
 
 APP = (
     "import sys; sys.argv[1:] = ['explore', '--app', '--no-browser']; "
@@ -60,8 +64,9 @@ LOADED = (
 )
 
 
-def first_visit(browser: Browser, folder: Path) -> None:
-    """Open the app in a browser, build the default methods, and print the times of both."""
+@contextmanager
+def app(browser: Browser, folder: Path) -> Iterator[Locator]:
+    """Yield the app's explorer with releases of the default methods; print the times of both."""
     homes = ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JAX_COMPILATION_CACHE_DIR")
     log, began = folder / "app.log", time.perf_counter()
     with log.open("wb") as told:
@@ -84,10 +89,41 @@ def first_visit(browser: Browser, folder: Path) -> None:
         print(f"{'seconds from the command to the picture':44} {time.perf_counter() - began:6.1f}")
         explorer.get_by_role("button", name="Play with a budget").click()
         began = time.perf_counter()
-        explorer.get_by_role("button", name="Build", exact=True).click()
-        explorer.locator(".snhkit-built", has_text="spent 1, left 2").wait_for()
+        build(explorer, spent=1)
         print(f"{'seconds of the first build, five methods':44} {time.perf_counter() - began:6.1f}")
-        window.close()
+        yield explorer
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def build(explorer: Locator, spent: int) -> None:
+    """Press Build, and wait until the releases are built."""
+    explorer.get_by_role("button", name="Build", exact=True).click()
+    explorer.locator(".snhkit-built", has_text=f"spent {spent}, left").wait_for()
+
+
+@contextmanager
+def lab(browser: Browser, folder: Path) -> Iterator[Locator]:
+    """Yield the explorer in JupyterLab, with releases of five methods."""
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    cell = nbformat.v4.new_code_cell(CODE.strip())
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata=kernel), folder / "a.ipynb")
+    token = secrets.token_hex(16)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = jupyter(folder, port, token)
+    try:
+        window = browser.new_page(viewport={"width": 1280, "height": 1600})
+        window.set_default_timeout(180_000)
+        window.goto(f"http://127.0.0.1:{port}/lab/tree/a.ipynb?reset&token={token}")
+        window.locator(".jp-Notebook .jp-Cell").first.wait_for()
+        window.wait_for_function("() => jupyterapp.shell.currentWidget?.sessionContext.isReady")
+        window.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
+        explorer = window.locator(".snhkit-explorer")
+        build(explorer, spent=1)
+        yield explorer
     finally:
         server.terminate()
         server.wait(30)
@@ -121,129 +157,144 @@ def jupyter(folder: Path, port: int, token: str) -> subprocess.Popen:
     raise SystemExit("JupyterLab did not start.")
 
 
-def answered(window: Page, frame: Frame) -> int:
-    """Return the milliseconds from the last action on the map to the last change of a card."""
-    frame.wait_for_function("() => window.card && window.answered >= window.acted")
-    window.wait_for_timeout(1_000)
-    return frame.evaluate("window.answered - window.acted")
+def worked() -> float:
+    """Return the seconds that processors have worked for this program's browser and servers."""
+    total = 0.0
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            times = process.cpu_times()
+            total += times.user + times.system
+    return total
 
 
-def boxes(window: Page, frame: Frame, explorer: Locator, count: int) -> dict[str, list[int]]:
-    """Draw, drag and nudge boxes; return the milliseconds from the end of each to its counts."""
-    found: dict[str, list[int]] = {"drawn": [], "dragged": [], "nudged": []}
-    mouse = window.mouse
-    for _ in range(count):
+class Times:
+    """Milliseconds until answers, and seconds of processors, by what was done."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, list[tuple[int, float]]] = {}
+
+    def add(self, what: str, answered: Callable[[], int]) -> None:
+        """Call ``answered``, which does something and returns the milliseconds to its answer."""
+        before = worked()
+        took = answered()
+        self.found.setdefault(what, []).append((took, worked() - before))
+
+    def __str__(self) -> str:
+        lines = [f"{'milliseconds':44} {'first':>6} {'median':>7} {'worst':>6} {'worked':>7}"]
+        for what, found in self.found.items():
+            (first, _), *later = found
+            took, work = zip(*later, strict=True)
+            median, effort = statistics.median(took), 1_000 * statistics.median(work)
+            lines.append(f"{what:44} {first:6} {median:7.0f} {max(took):6} {effort:7.0f}")
+        return "\n".join(lines)
+
+
+class Reader:
+    """A person before the explorer, whose map is one and without boxes."""
+
+    def __init__(self, explorer: Locator) -> None:
+        self.explorer, self.window = explorer, explorer.page
+        handle = explorer.locator("iframe").element_handle()
+        frame = handle.content_frame() if handle else None
+        assert frame is not None
+        frame.wait_for_selector(".leaflet-draw-draw-rectangle")
+        self.frame = frame
+        for menu in ("beside it", "and"):
+            explorer.get_by_label(menu, exact=True).select_option("—")
+        self.window.wait_for_timeout(3_000)
+        frame.evaluate(WATCHED)
+        self.window.evaluate(CHANGED)
+        frame.evaluate(LOADED)
+
+    def answered(self) -> int:
+        """Return the milliseconds from the last action on the map to the last change of a card."""
+        self.frame.wait_for_function("() => window.card && window.answered >= window.acted")
+        self.window.wait_for_timeout(1_000)
+        return self.frame.evaluate("window.answered - window.acted")
+
+    def boxes(self, times: Times) -> None:
+        """Draw a box, drag it and nudge it."""
         # The card of the box before could lie where this one is drawn.
-        explorer.get_by_role("button", name="Clear").press("Enter")
-        frame.wait_for_function("() => !window.card")
-        frame.locator(".leaflet-draw-draw-rectangle").click()
-        at = frame.locator(".leaflet-container").first.bounding_box()
+        self.explorer.get_by_role("button", name="Clear").press("Enter")
+        self.frame.wait_for_function("() => !window.card")
+        self.frame.locator(".leaflet-draw-draw-rectangle").click()
+        at, mouse = self.frame.locator(".leaflet-container").first.bounding_box(), self.window.mouse
         assert at is not None
         x, y = at["x"] + 240, at["y"] + 90
-        mouse.move(x, y)
-        mouse.down()
-        mouse.move(x + 50, y + 60, steps=5)
+
+        def drawn() -> int:
+            mouse.move(x, y)
+            mouse.down()
+            mouse.move(x + 50, y + 60, steps=5)
+            mouse.up()
+            return self.answered()
+
+        def dragged() -> int:
+            mouse.move(x + 25, y + 30)
+            mouse.down()
+            for k in range(30):
+                mouse.move(x + 25 + k, y + 30 + k)
+                self.window.wait_for_timeout(16)
+            return self.answered()
+
+        def nudged() -> int:
+            self.window.keyboard.press("ArrowRight")
+            return self.answered()
+
+        times.add("a box that was drawn, to its card", drawn)
+        times.add("a box that was dragged, to its card", dragged)
         mouse.up()
-        found["drawn"].append(answered(window, frame))
-        mouse.move(x + 25, y + 30)
-        mouse.down()
-        mouse.move(x + 45, y + 50, steps=10)
-        found["dragged"].append(answered(window, frame))
-        mouse.up()
-        window.keyboard.press("ArrowRight")
-        found["nudged"].append(answered(window, frame))
-    return found
+        times.add("a box that was nudged, to its card", nudged)
+
+    def picture(self, times: Times, what: str, choose: Callable[[], object]) -> None:
+        """Call ``choose``, and wait for the map."""
+
+        def shown() -> int:
+            choose()
+            chose = self.window.evaluate("window.chose")
+            self.frame.wait_for_function("(chose) => window.loaded >= chose", arg=chose)
+            self.window.wait_for_timeout(1_000)
+            return self.frame.evaluate("window.loaded") - chose
+
+        times.add(what, shown)
+
+    def measure(self, count: int) -> Times:
+        """Do everything ``count`` times, and once before."""
+        times = Times()
+        for _ in range(count + 1):
+            self.boxes(times)
+        menu = self.explorer.get_by_label("On the map", exact=True)
+        names = menu.locator("option").all_inner_texts()[:-1]
+        for k in range(count + 1):
+            shown = menu.input_value()
+            name = next(name for name in names[k % 4 :] if name != shown)
+            self.picture(times, "a layer of 400 by 400 cells", partial(menu.select_option, name))
+        self.explorer.get_by_label("Maps", exact=True).select_option("by hour")
+        build(self.explorer, spent=2)
+        menu.select_option(menu.locator("option", has_text="by hour").first.get_attribute("value"))
+        slider = self.explorer.get_by_role("slider", name="hour")
+        slider.focus()
+        self.window.wait_for_timeout(3_000)
+        for _ in range(count + 1):
+            self.picture(times, "an hour of 400 by 400 cells", lambda: slider.press("ArrowRight"))
+        return times
 
 
-def pictures(window: Page, frame: Frame, choose: Callable[[int], None], count: int) -> list[int]:
-    """Call ``choose`` with 0, 1, ..., and return the milliseconds from each choice to its map."""
-    found = []
-    for k in range(count):
-        choose(k)
-        chose = window.evaluate("window.chose")
-        frame.wait_for_function("(chose) => window.loaded >= chose", arg=chose)
-        found.append(frame.evaluate("window.loaded") - chose)
-        window.wait_for_timeout(500)
-    return found
-
-
-def layers(window: Page, frame: Frame, explorer: Locator, count: int) -> list[int]:
-    """Choose layers, and return the milliseconds from choosing each to its picture."""
-    menu = explorer.get_by_label("On the map", exact=True)
-    names = menu.locator("option").all_inner_texts()[:-1]
-
-    def choose(k: int) -> None:
-        shown = menu.input_value()
-        menu.select_option(next(name for name in names[k % 4 :] if name != shown))
-
-    return pictures(window, frame, choose, count)
-
-
-def hours(window: Page, frame: Frame, explorer: Locator, count: int) -> list[int]:
-    """Build maps by hour, and return the milliseconds from choosing each hour to its picture."""
-    explorer.get_by_label("Maps", exact=True).select_option("by hour")
-    explorer.get_by_role("button", name="Build", exact=True).click()
-    explorer.locator(".snhkit-built", has_text="spent 2, left 3").wait_for()
-    menu = explorer.get_by_label("On the map", exact=True)
-    menu.select_option(menu.locator("option", has_text="by hour").first.get_attribute("value"))
-    slider = explorer.get_by_role("slider", name="hour")
-    slider.focus()
-    window.wait_for_timeout(3_000)
-    return pictures(window, frame, lambda _: slider.press("ArrowRight"), count)
-
-
-def told(what: str, times: list[int]) -> str:
-    """Return a line of the table: the first time, and the median and largest of all later times."""
-    first, *later = times
-    return f"{what:44} {first:6} {statistics.median(later):7.0f} {max(later):6}"
-
-
-def main(chromium: str, count: int) -> None:
-    """Measure the response times, and print them as a table."""
-    with tempfile.TemporaryDirectory() as place, sync_playwright() as play:
-        folder, token = Path(place), secrets.token_hex(16)
-        kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-        cell = nbformat.v4.new_code_cell(CODE.strip())
-        nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata=kernel), folder / "a.ipynb")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        first_visit(browser, folder)
-        server = jupyter(folder, port, token)
-        try:
-            window = browser.new_page(viewport={"width": 1280, "height": 1600})
-            window.set_default_timeout(180_000)
-            window.goto(f"http://127.0.0.1:{port}/lab/tree/a.ipynb?reset&token={token}")
-            window.locator(".jp-Notebook .jp-Cell").first.wait_for()
-            window.wait_for_function("() => jupyterapp.shell.currentWidget?.sessionContext.isReady")
-            window.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
-            explorer = window.locator(".snhkit-explorer")
-            handle = explorer.locator("iframe").element_handle()
-            frame = handle.content_frame() if handle else None
-            assert frame is not None
-            frame.wait_for_selector(".leaflet-draw-draw-rectangle")
-            explorer.get_by_role("button", name="Build", exact=True).click()
-            explorer.locator(".snhkit-built", has_text="spent 1, left 4").wait_for()
-            for menu in ("beside it", "and"):  # so that one map is shown
-                explorer.get_by_label(menu, exact=True).select_option("—")
-            window.wait_for_timeout(3_000)
-            frame.evaluate(WATCHED)
-            window.evaluate(CHANGED)
-            frame.evaluate(LOADED)
-            print(f"{'milliseconds':44} {'first':>6} {'median':>7} {'worst':>6}")
-            for done, times in boxes(window, frame, explorer, count).items():
-                print(told(f"a box that was {done}, to its card", times))
-            print(told("a layer of 400 by 400 cells", layers(window, frame, explorer, count)))
-            print(told("an hour of 400 by 400 cells", hours(window, frame, explorer, count)))
-        finally:
-            browser.close()
-            server.terminate()
-            server.wait(30)
+def main(places: list[str], chromium: str, count: int) -> None:
+    """Measure the response times in each place, and print them as a table."""
+    for place in places or ["app", "lab"]:
+        with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
+            browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+            print(f"{place}; processes that run or wait, a minute's mean: {os.getloadavg()[0]:.1f}")
+            with {"app": app, "lab": lab}[place](browser, Path(folder)) as explorer:
+                print(Reader(explorer).measure(count))
+                print(f"at the end: {os.getloadavg()[0]:.1f}")
+                browser.close()
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Response times of the explorer.")
+    parser.add_argument("places", nargs="*", choices=["app", "lab"])
     parser.add_argument("--chromium", default=shutil.which("chromium") or "chromium")
     parser.add_argument("--count", type=int, default=7)
     main(**vars(parser.parse_args()))

@@ -9,8 +9,10 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 
 from numpydoc.xref import DEFAULT_LINKS
+from sphinx.application import Sphinx
 
 import snhkit
+from snhkit.viz.reports.story import shipped_story, story_html
 
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
@@ -75,3 +77,12 @@ numpydoc_xref_aliases |= {name: f"snhkit.{name}" for name in snhkit.__all__}
 codeautolink_global_preface = (
     f"import snhkit as snh\nfrom snhkit import {', '.join(snhkit.__all__)}"
 )
+
+
+def setup(app: Sphinx) -> None:
+    """Write the page of ``snhkit story`` into the site, whose first page shows it."""
+
+    def write(app: Sphinx) -> None:
+        Path(app.outdir, "story.html").write_text(story_html(shipped_story()), encoding="utf-8")
+
+    app.connect("builder-inited", write)

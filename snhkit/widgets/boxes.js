@@ -48,9 +48,10 @@ function snhkitBoxes(map, drawn, style, { changed, picked, hovered }) {
     const region = pixels(L.latLngBounds(map.snhkitRegion ?? map.getBounds()));
     if (!region.contains(next.getCenter())) return;  // nothing is counted out there
     box.setBounds(degrees(next));
+    changed();
+    box.getTooltip()?.setLatLng(box.getCenter());
     frame();
     describe();
-    changed();
   }
   function hold(layer, sides) {
     layer.on("add", () => {

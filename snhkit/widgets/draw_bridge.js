@@ -13,19 +13,10 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
   const corners = (b) => [[b[0], b[1]], [b[2], b[3]]];
   const panes = snhkitPanes(map, legend);
   const show = () => panes.mirror(boxes.all().map((layer) => layer.getBounds()), boxStyle);
-  // While a box is dragged, the next change is told when the cards of the last one have come.
-  let waiting = 0, more = false, cards = [];
-  const tell = () => {
-    show();
-    more = Boolean(waiting);
-    if (more) return;
-    waiting = setTimeout(answered, 300);  // cards may stay as they are
+  let cards = [];
+  const tell = () => {  // first, since the answers take longer than the drawing
     say("boxes", boxes.all().map(boxOf));
-  };
-  const answered = () => {
-    clearTimeout(waiting);
-    waiting = 0;
-    if (more) tell();
+    show();
   };
   const deal = () => snhkitCards(map, boxes.all(), cards, boxes.picked);
   const boxes = snhkitBoxes(map, drawn, boxStyle, {
@@ -46,7 +37,6 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
     cards(value) {
       cards = value;
       deal();
-      answered();
     },
     pick(k) { boxes.pick(boxes.all()[k] ?? null); },
     fit([south, west, north, east]) {

@@ -35,12 +35,14 @@ function render({ model, el }) {
   };
   // Otherwise JupyterLab takes the arrow keys away from the slider and the menus.
   const keepKeys = (e) => e.target.setAttribute("data-lm-suppress-shortcuts", "true");
-  // The rows of a box that is picked or under the pointer stand out in the tables beside the map.
+  // The rows of a box that is picked or under the pointer stand out in the tables beside the map. A
+  // rule with ":has" would let the browser look at all of a notebook again.
   const rows = document.createElement("style"), marked = { picked: -1, hovered: -1 };
   const mark = (kind, box) => {
     marked[kind] = box;
-    const row = (k) => `[data-map="${model.get("_token")}"] tr:has([data-box="${k}"])`;
-    rows.textContent = `${row(marked.hovered)}, ${row(marked.picked)} { background: var(--snhkit-marked); }`;
+    const row = (k) => `[data-map="${model.get("_token")}"] [data-box="${k}"]`;
+    const cells = [marked.hovered, marked.picked].flatMap((k) => [row(k), `${row(k)} ~ td`]);
+    rows.textContent = `${cells} { background: var(--snhkit-marked); }`;
   };
   const choose = (e) => {
     const row = e.target.closest?.("tr")?.querySelector("[data-box]");

@@ -82,10 +82,13 @@ class DrawMap(anywidget.AnyWidget):
     """
 
     _esm = _HERE / "draw_map.js"
-    boxes = traitlets.List(traitlets.List(traitlets.Float(), minlen=4, maxlen=4)).tag(sync=True)
+    # The kernel need not repeat what the browser tells it, before it answers.
+    boxes = traitlets.List(traitlets.List(traitlets.Float(), minlen=4, maxlen=4)).tag(
+        sync=True, echo_update=False
+    )
     layers = traitlets.List(traitlets.Dict()).tag(sync=True)
     cards = traitlets.List(traitlets.Dict()).tag(sync=True)
-    picked = traitlets.Int(-1).tag(sync=True)
+    picked = traitlets.Int(-1).tag(sync=True, echo_update=False)
     view = traitlets.List(traitlets.Float()).tag(sync=True)
     declared = traitlets.List(traitlets.Float()).tag(sync=True)
     height = traitlets.Int(380).tag(sync=True)

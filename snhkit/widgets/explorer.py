@@ -35,9 +35,7 @@ from snhkit.widgets.wording import message
 __all__ = ["Explorer"]
 
 _CSS = (Path(__file__).parent / "explorer.css").read_text(encoding="utf-8")
-# Seconds from a change of the boxes to the new table and to the new figure. The thread that sends
-# cards to the browser waits for Python's lock while something else is computed.
-_TABLE_S, _FIGURE_S = 0.02, 0.15
+_REST_S = 0.1  # from a change of the boxes to all but their cards, longer than a step of a drag
 _FIRST_BOXES, _MORE_BOXES = 12, 100  # squares drawn after the first build, and by ``sample``
 
 _Answers = TypeVar("_Answers")
@@ -66,7 +64,7 @@ class Explorer(w.VBox):
         self._controls, self._session_of, self._map_of = controls, session_of, map_of
         self._session = session_of(*controls.place)
         self._sessions = {controls.place: self._session}
-        self._showing, self._later = False, ()
+        self._showing, self._later = False, None
         self.map = DrawMap(map_of(self._session.region), height=0)
         self.map.add_class("snhkit-map")
         self._desk = BuildDesk(controls, lambda: self._session, self._keep, self._show_all)
@@ -366,18 +364,16 @@ class Explorer(w.VBox):
             self.map.boxes = kept  # this assignment calls ``_boxes_changed`` again
             return
         self._show_answers()
-        for later in self._later:
-            later.cancel()
+        if self._later is not None:
+            self._later.cancel()
         try:
-            call = asyncio.get_running_loop().call_later
+            self._later = asyncio.get_running_loop().call_later(_REST_S, self._at_rest)
         except RuntimeError:
-            self._show_tables()
             self._at_rest()
-        else:
-            self._later = call(_TABLE_S, self._show_tables), call(_FIGURE_S, self._at_rest)
 
     def _at_rest(self) -> None:
-        """Draw the figure and save the state, once a person has stopped to move a box."""
+        """Show the table and the figure and save the state, once a box no longer moves."""
+        self._show_tables()
         self._draw()
         self._remember()
 

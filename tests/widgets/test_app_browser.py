@@ -16,6 +16,7 @@ from pathlib import Path
 import geopandas as gpd
 import pandas as pd
 import pytest
+from on_page import MapOnPage
 from tornado.httpclient import HTTPError
 from tornado.websocket import websocket_connect
 
@@ -144,14 +145,13 @@ def test_one_visitor_cannot_stop_the_others(app):
     assert app.get("login")[1]
 
 
-class Visit:
+class Visit(MapOnPage):
     """The app as a person sees it."""
 
     def __init__(self, window, url: str) -> None:
-        self.window = window
         self.page = window.goto(url, timeout=90_000).text()
         self.explorer = window.locator(".snhkit-explorer").first
-        self.explorer.wait_for(timeout=90_000)
+        super().__init__(window, self.explorer)
         self.attach()
 
     def attach(self) -> None:
@@ -161,36 +161,6 @@ class Visit:
         self.explorer.locator(".snhkit-body").wait_for()
         story.wait_for(state="hidden")
         self.hold()
-
-    def hold(self) -> None:
-        frame = self.explorer.locator("iframe").element_handle().content_frame()
-        frame.wait_for_selector(".leaflet-draw-draw-rectangle", state="attached")
-        self.frame = frame
-
-    def draw(self, *corners: tuple[float, float]) -> None:
-        """A box between two places, as shares of the map's width and height."""
-        self.frame.locator(".leaflet-draw-draw-rectangle").click()
-        at = self.frame.locator(".leaflet-container").first.bounding_box()
-        (x0, y0), (x1, y1) = (
-            (at["x"] + u * at["width"], at["y"] + v * at["height"]) for u, v in corners
-        )
-        mouse = self.window.mouse
-        mouse.move(x0, y0)
-        mouse.down()
-        mouse.move((x0 + x1) / 2, (y0 + y1) / 2, steps=3)
-        mouse.move(x1, y1, steps=3)
-        mouse.up()
-
-    def rows(self, count: int) -> list[list[str]]:
-        """The table of answers, once it has so many boxes."""
-        self.window.wait_for_function(
-            "(n) => document.querySelectorAll('.snhkit-answers tbody th').length === n",
-            arg=count,
-            timeout=20_000,
-        )
-        return self.explorer.locator(".snhkit-answers").evaluate(
-            "(table) => [...table.rows].map((row) => [...row.cells].map((c) => c.innerText))"
-        )
 
     def legend(self, title: str) -> None:
         self.frame.locator(".snhkit-legend-title", has_text=re.compile(f"^{title}$")).wait_for()

@@ -63,3 +63,11 @@ def test_tiles_lift_the_ban_on_the_network():
 )
 def test_scripts_are_beside_the_code(file):
     assert (importlib.resources.files("snhkit.widgets") / file).is_file()
+
+
+def test_what_the_browser_tells_is_not_sent_back_before_its_answer(monkeypatch):
+    draw, sent = DrawMap(base_map(CITY)), []
+    monkeypatch.setattr(draw.comm, "send", lambda data, **_: sent.append(data))
+    draw.observe(lambda _: setattr(draw, "cards", [{"number": "Box 1"}]), "boxes")
+    draw.set_state({"boxes": [BOX], "picked": 0})
+    assert [list(message["state"]) for message in sent] == [["cards"]]

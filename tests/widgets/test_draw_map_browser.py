@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from on_page import MapOnPage
 
 from snhkit.geometry import Grid, RangeQueries, Region
 from snhkit.viz.maps.maps import BOX_STYLE, base_map, compare_map, to_html
@@ -43,7 +44,7 @@ MAP = (
 )
 
 
-class Driven:
+class Driven(MapOnPage):
     """A DrawMap on the page."""
 
     def __init__(self, window, boxes=(), place="view"):
@@ -60,13 +61,10 @@ class Driven:
             "picked",
         )
         values = {name: getattr(draw, name) for name in names}
-        self.token, self.window, self.place = draw._token, window, place
+        self.token, self.place = draw._token, place
         window.evaluate(START, [str(draw._esm), values, place])
-        self.attach()
-
-    def attach(self):
-        self.frame = self.window.locator(f"#{self.place} iframe").element_handle().content_frame()
-        self.frame.wait_for_selector(".leaflet-draw-draw-rectangle", state="attached")
+        super().__init__(window, window.locator(f"#{place}"))
+        self.hold()
 
     def model(self, what, *args):
         return self.window.evaluate(f"(args) => models.{self.place}.{what}(...args)", list(args))
@@ -85,21 +83,6 @@ class Driven:
             timeout=20_000,
         )
 
-    def drag(self, *points):
-        mouse = self.window.mouse
-        mouse.move(*points[0])
-        mouse.down()
-        for point in points[1:]:
-            mouse.move(*point, steps=4)
-        self.window.wait_for_timeout(100)  # a map that is let go in motion glides on
-        mouse.up()
-
-    def draw(self, x0, y0, x1, y1):
-        self.frame.locator(".leaflet-draw-draw-rectangle").click()
-        at = self.frame.locator(".leaflet-container").bounding_box()
-        corners = [(x0, y0), ((x0 + x1) / 2, (y0 + y1) / 2), (x1, y1)]
-        self.drag(*((at["x"] + u * at["width"], at["y"] + v * at["height"]) for u, v in corners))
-
     def middle(self, which):
         at = self.frame.locator(which).first.bounding_box()
         return at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
@@ -111,7 +94,7 @@ class Driven:
             arg=old,
             timeout=10_000,
         )
-        self.window.wait_for_timeout(400)  # what was dragged further is told in a moment
+        self.window.wait_for_timeout(100)  # the last step of a drag
         return self.boxes
 
     def map(self, what):
@@ -129,7 +112,7 @@ def host(window):
 
 def test_drawn_edited_and_deleted_boxes_arrive(host):
     draw = Driven(host)
-    draw.draw(0.35, 0.3, 0.6, 0.6)
+    draw.draw((0.35, 0.3), (0.6, 0.6))
     draw.wait(1)
     (first,) = draw.boxes
     shown = draw.map("[map.getSize().x, map.getBounds().getWest(), map.getBounds().getEast()]")
@@ -159,9 +142,9 @@ def test_drawn_edited_and_deleted_boxes_arrive(host):
 
 def test_corners_can_be_pulled_of_a_box_that_was_drawn_while_another_was_picked(host):
     draw = Driven(host)
-    draw.draw(0.4, 0.2, 0.45, 0.4)
+    draw.draw((0.4, 0.2), (0.45, 0.4))
     draw.wait(1)
-    draw.draw(0.5, 0.5, 0.58, 0.7)
+    draw.draw((0.5, 0.5), (0.58, 0.7))
     draw.wait(2)
     before = draw.boxes
     x, y = draw.middle("path.snhkit-grip >> nth=2")
@@ -185,7 +168,7 @@ def test_a_box_is_not_dragged_out_of_the_region(host):
 def test_boxes_from_python_are_shown_numbered_and_kept(host):
     draw = Driven(host, boxes=TWO)
     draw.wait(2)
-    draw.draw(0.7, 0.2, 0.85, 0.4)
+    draw.draw((0.7, 0.2), (0.85, 0.4))
     draw.wait(3)
     assert draw.boxes[:2] == TWO
     draw.until("numbers.join() === '1,2,3'")
@@ -249,6 +232,7 @@ def test_the_card_stays_at_the_picked_box_and_follows_it(host):
     x, y = draw.middle("path.snhkit-box")
     draw.drag((x, y), (x, y + 20), (x, y + 40))
     draw.changed(TWO)
+    assert shown.bounding_box()["y"] == pytest.approx(before["y"] + 40, abs=3)  # at once
     draw.model("fromPython", "cards", [card | {"size": "8 × 8 m"}, card])
     draw.frame.locator(".snhkit-card", has_text="8 × 8 m").wait_for()
     assert shown.bounding_box()["y"] == pytest.approx(before["y"] + 40, abs=3)
@@ -507,7 +491,7 @@ def test_a_reloaded_frame_gets_boxes_and_view_back(host):
         "() => { const f = document.querySelector('iframe'), p = f.parentNode;"
         " f.remove(); p.appendChild(f); }"  # as when a cell is moved
     )
-    draw.attach()
+    draw.hold()
     draw.wait(2)
     draw.until(near)
 

@@ -6,6 +6,7 @@ import json
 import nbformat
 import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
+from on_page import MapOnPage
 
 from snhkit.markup import count_texts, number
 
@@ -78,51 +79,19 @@ def ask(lab):
         client.stop_channels()
 
 
-class Page:
+class Page(MapOnPage):
     """An explorer as a person sees it."""
 
     def __init__(self, window, which=0):
-        self.window, self.which = window, which
         self.explorer = window.locator(".snhkit-explorer").nth(which)
-        self.explorer.wait_for(timeout=120_000)
-        frame = self.explorer.locator("iframe").element_handle().content_frame()
-        frame.wait_for_selector(".leaflet-draw-draw-rectangle", state="attached")
-        self.frame = frame
-
-    def rows(self) -> list[list[str]]:
-        return self.explorer.locator(".snhkit-answers").evaluate(
-            "(table) => [...table.rows].map((row) => [...row.cells].map((c) => c.innerText))"
-        )
-
-    def wait_rows(self, count: int) -> None:
-        self.window.wait_for_function(
-            "([which, n]) => document.querySelectorAll('.snhkit-explorer')[which]"
-            ".querySelectorAll('.snhkit-answers tbody th').length === n",
-            arg=[self.which, count],
-            timeout=10_000,
-        )
+        super().__init__(window, self.explorer)
+        self.hold()
 
     def button(self, name: str):
         return self.explorer.get_by_role("button", name=name, exact=True)
 
     def choose(self, label: str, option: str) -> None:
         self.explorer.get_by_label(label, exact=True).select_option(option)
-
-    def drag(self, *points: tuple[float, float]) -> None:
-        mouse = self.window.mouse
-        mouse.move(*points[0])
-        mouse.down()
-        for point in points[1:]:
-            mouse.move(*point, steps=4)
-        mouse.up()
-
-    def draw(self, *corners: tuple[float, float]) -> None:
-        """Draw a box between two places, as shares of the map's width and height."""
-        self.frame.locator(".leaflet-draw-draw-rectangle").click()
-        at = self.frame.locator(".leaflet-container").first.bounding_box()
-        first, last = ((at["x"] + u * at["width"], at["y"] + v * at["height"]) for u, v in corners)
-        middle = ((first[0] + last[0]) / 2, (first[1] + last[1]) / 2)
-        self.drag(first, middle, last)
 
     def place(self, u: float, v: float) -> list[float]:
         """Latitude and longitude of a place on the map, by Leaflet's reckoning."""
@@ -208,8 +177,7 @@ def test_the_story_of_a_user(notebook, ask):
 
     page.choose("City", "Milwaukee")
     page.explorer.get_by_role("heading", name="Milwaukee, synthetic").wait_for(timeout=60_000)
-    page.frame = page.explorer.locator("iframe").element_handle().content_frame()
-    page.frame.wait_for_selector(".leaflet-draw-draw-rectangle", state="attached")
+    page.hold()
 
     page.explorer.get_by_role("slider", name="Epsilon").press("ArrowRight")
     page.explorer.get_by_text("1.82 times as likely").wait_for()  # of 0.3
@@ -217,10 +185,10 @@ def test_the_story_of_a_user(notebook, ask):
     assert ask(ANSWERS.replace("NAME", "first"))["spent"] == "0"
     page.button("Build").click()
     page.explorer.locator(".snhkit-built", has_text="spent 0.9, left 0.1").wait_for(timeout=60_000)
-    page.wait_rows(12)
+    page.rows(12)
     agrees(page, ask)
     page.button("Clear").press("Enter")
-    page.wait_rows(0)
+    page.rows(0)
     page.choose("beside it", "—")  # one map
     page.choose("and", "—")
     page.frame.wait_for_function(
@@ -230,7 +198,7 @@ def test_the_story_of_a_user(notebook, ask):
 
     for count, corners in enumerate((((0.35, 0.3), (0.5, 0.6)), ((0.55, 0.5), (0.6, 0.6))), 1):
         page.draw(*corners)
-        page.wait_rows(count)
+        page.rows(count)
     told = agrees(page, ask)
     (north, west), (south, east) = page.place(0.35, 0.3), page.place(0.5, 0.6)
     pixel = (east - west) / 0.15 / 500
@@ -243,9 +211,9 @@ def test_the_story_of_a_user(notebook, ask):
     counts = card.locator(".snhkit-card-number").all_inner_texts()
     wanted = [told["truth"][1], *(count[1] for count in told["counts"].values())]
     assert counts == [number(count) for count in wanted]
-    marked = "(row) => getComputedStyle(row).backgroundColor"
+    marked = "(row) => [...row.cells].map((cell) => getComputedStyle(cell).backgroundColor)"
     rows = page.explorer.locator(".snhkit-answers tbody tr")
-    assert rows.nth(0).evaluate(marked) != rows.nth(1).evaluate(marked)
+    assert not {*rows.nth(0).evaluate(marked)} & {*rows.nth(1).evaluate(marked)}
     at = page.frame.locator(".snhkit-grip").nth(2).bounding_box()
     x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
     page.drag((x, y), (x + 10, y + 10), (x + 25, y + 20))
@@ -255,11 +223,11 @@ def test_the_story_of_a_user(notebook, ask):
     page.settle()
     assert agrees(page, ask)["boxes"][0] == told["boxes"][0]
     page.frame.locator(".leaflet-container").first.press("Delete")
-    page.wait_rows(1)
+    page.rows(1)
     typed = page.explorer.get_by_label("Type a box")
     typed.fill("43.03, -87.95, 43.04, -87.93")
     typed.press("Enter")
-    page.wait_rows(2)
+    page.rows(2)
     assert agrees(page, ask)["boxes"] == [told["boxes"][0], [43.03, -87.95, 43.04, -87.93]]
 
     view, (before,) = page.view(), page.pictures()
@@ -314,12 +282,12 @@ def test_a_reloaded_page_goes_on_and_a_restarted_kernel_says_so(lab, two, notebo
     other = Page(notebook, 1)
     other.explorer.scroll_into_view_if_needed()
     ask('other.build(); other.map.boxes = [[46.87, -96.80, 46.88, -96.78]]; print("null")')
-    other.wait_rows(1)
+    other.rows(1)
     notebook.evaluate("jupyterapp.commands.execute('docmanager:save')")
     notebook.wait_for_function("() => !jupyterapp.shell.currentWidget.context.model.dirty")
     notebook.goto(lab.url(two), timeout=90_000)
     other = Page(notebook, 1)
-    other.wait_rows(1)
+    other.rows(1)
     agrees(other, ask, "other")
     other.explorer.scroll_into_view_if_needed()
     ask('other._layers.choices[1].value = "—"; print("null")')  # one map, wide enough to draw on
@@ -327,7 +295,7 @@ def test_a_reloaded_page_goes_on_and_a_restarted_kernel_says_so(lab, two, notebo
         "() => document.querySelectorAll('.leaflet-container').length === 1"
     )
     other.draw((0.2, 0.3), (0.4, 0.6))
-    other.wait_rows(2)
+    other.rows(2)
     agrees(other, ask, "other")
 
     notebook.evaluate("jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
@@ -345,15 +313,15 @@ def test_notebook_7_shows_the_same(lab, two, window, ask):
     page.explorer.scroll_into_view_if_needed()
     page.button("Build").press("Enter")
     page.explorer.locator(".snhkit-built", has_text="spent 0.6, left 0.4").wait_for(timeout=60_000)
-    page.wait_rows(12)
+    page.rows(12)
     agrees(page, ask)
     page.button("Clear").press("Enter")
-    page.wait_rows(0)
+    page.rows(0)
     typed = page.explorer.get_by_label("Type a box")
     south, west, north, east = ask("print(list(first.dataset.region.bounds))")
     typed.fill(f"{south + 0.01}, {west + 0.01}, {north - 0.01}, {east - 0.01}")
     typed.press("Enter")
-    page.wait_rows(1)
+    page.rows(1)
     assert len(agrees(page, ask)["boxes"]) == 1
 
 
@@ -406,11 +374,11 @@ def test_the_trips_of_an_analyst_by_hour(lab, window, ask, tmp_path):
     page.frame.locator(".snhkit-legend-title", has_text=f"{name} · {chosen}").wait_for()
 
     page.button("Clear").press("Enter")
-    page.wait_rows(0)
+    page.rows(0)
     page.choose("beside it", "—")
     page.settle()
     page.draw((0.3, 0.3), (0.7, 0.7))
-    page.wait_rows(1)
+    page.rows(1)
     line = page.frame.locator(".snhkit-card-line")
     line.wait_for()
     counts = ask(
