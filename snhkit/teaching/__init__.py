@@ -13,6 +13,7 @@ from snhkit.teaching.promises import (
     moved,
     randomised_cells,
 )
+from snhkit.teaching.quarters import quarter
 from snhkit.teaching.rebuilding import bounds_of_cells, cells_in, random_boxes, rebuilt
 from snhkit.teaching.selection import first_quiet, noisy_max
 from snhkit.teaching.suspects import FAULTS, faulty_map, suspects
@@ -39,6 +40,7 @@ __all__ = [
     "invented_hours",
     "moved",
     "noisy_max",
+    "quarter",
     "random_boxes",
     "randomised_cells",
     "rebuilt",
