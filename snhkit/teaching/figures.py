@@ -41,10 +41,11 @@ def curves(
     )
     axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
     for axis, (title, table) in zip(axes, panels.items(), strict=True):
-        few = len(table) <= _FEW
+        few = table.count().max() <= _FEW
         looks = zip(cycle(_MARKS if few else _LINES), cycle(COLOURS), strict=False)
         for (name, column), (style, colour) in zip(table.items(), looks, strict=False):
-            axis.plot(table.index, column, style, color=colour, label=str(name))
+            known = column.dropna()
+            axis.plot(known.index, known, style, color=colour, label=str(name))
             if bands:
                 ends = (np.asarray(end[name]) for end in bands)
                 axis.fill_between(table.index, *ends, color=colour, alpha=0.15)
@@ -54,14 +55,14 @@ def curves(
             axis.axhline(at, color=colour, linestyle=":", label=name)
         axis.set_xscale("log" if "x" in log else "linear")
         axis.set_yscale("log" if "y" in log else "linear")
-        if few:
+        if len(table) <= _FEW:
             ticks = list(table.index)[:: -(-len(table) // 8)]
             axis.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
             axis.set_xticks([], minor=True)
         axis.set(**({"title": title} if title else {}) | labels)
         axis.label_outer()
         if percent:
-            axis.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.3g} %")
+            axis.yaxis.set_major_formatter(lambda share, _: f"{100 * share:,.6g} %")
     _legend(figure)
     return figure
 
