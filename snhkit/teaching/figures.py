@@ -76,9 +76,9 @@ def histograms(
 ) -> Figure:
     """Draw histograms as steps in one panel, with vertical lines by their labels."""
     figure = Figure(figsize=(7.4, 3.3), layout="constrained")
-    axis = figure.subplots()
+    axis, bins = figure.subplots(), np.asarray(edges, float).tolist()
     for (name, drawn), style, colour in zip(values.items(), _LINES, COLOURS, strict=False):
-        axis.hist(drawn, edges, histtype="step", lw=2, ls=style, color=colour, label=name)
+        axis.hist(drawn, bins, histtype="step", lw=2, ls=style, color=colour, label=name)
     for (name, at), style, colour in zip((lines or {}).items(), _LINES, _GREYS, strict=False):
         axis.axvline(at, color=colour, linestyle=style, label=name)
     axis.set(**labels)
