@@ -13,6 +13,7 @@ from snhkit.teaching.promises import (
     moved,
     randomised_cells,
 )
+from snhkit.teaching.quarters import quarter
 from snhkit.teaching.rebuilding import bounds_of_cells, cells_in, random_boxes, rebuilt
 from snhkit.teaching.selection import first_quiet, noisy_max
 from snhkit.teaching.suspects import FAULTS, faulty_map, suspects
@@ -40,6 +41,7 @@ __all__ = [
     "moved",
     "noisy_max",
     "own_numbers",
+    "quarter",
     "random_boxes",
     "randomised_cells",
     "rebuilt",
