@@ -7,7 +7,6 @@ from snhkit.experiment.evaluation import Place
 from snhkit.experiment.sweep import sweep
 
 pytest.importorskip("distributed")
-CLUSTER = {"n_workers": 1}
 
 
 def finished(client):
