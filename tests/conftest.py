@@ -10,6 +10,7 @@ others. ``pytest --noise-seed 7`` gives other noise to all tests without the mar
 import json
 import os
 import shutil
+import sys
 import tempfile
 import warnings
 import zlib
@@ -84,7 +85,10 @@ def raise_rank_promotion(config: pytest.Config) -> None:
 
 
 def share_compiled_programs(config: pytest.Config) -> None:
-    """Share JAX's compiled programs among all processes of a run: workers, kernels, commands."""
+    """Share JAX's compiled programs among all processes of a run: workers, kernels, commands.
+
+    Where Python is told to keep no bytecode, the processes that tests start keep it for this run.
+    """
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="snhkit-compiled-", ignore_cleanup_errors=True)
         environment = pytest.MonkeyPatch()
@@ -97,6 +101,13 @@ def share_compiled_programs(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", f"ignore:{HALF_WRITTEN}")
     jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    if sys.dont_write_bytecode and not config.getoption("numprocesses", None):
+        bytecode = pytest.MonkeyPatch()
+        bytecode.setenv("PYTHONDONTWRITEBYTECODE", "")
+        bytecode.setenv(
+            "PYTHONPYCACHEPREFIX", str(Path(os.environ["JAX_COMPILATION_CACHE_DIR"], "bytecode"))
+        )
+        config.add_cleanup(bytecode.undo)
 
 
 class Noise:

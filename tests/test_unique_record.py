@@ -226,8 +226,14 @@ def telling(tmp_path, monkeypatch):
     return folder
 
 
-@pytest.mark.parametrize("given", ["relative", "absolute", "within"])
-@pytest.mark.parametrize("method", ["--method ag", "--districts {}-wards.geojson --label ward"])
+@pytest.mark.parametrize(
+    ("given", "method"),
+    [
+        ("relative", "--districts {}-wards.geojson --label ward"),
+        ("absolute", "--method ug"),  # paths are told apart before there is a method
+        ("within", "--method ug"),
+    ],
+)
 def test_what_the_command_line_publishes_names_no_file(
     given, method, telling, tmp_path, monkeypatch, capsys
 ):

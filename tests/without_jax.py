@@ -1,6 +1,6 @@
 """Run a lecture's cells where JAX, pyarrow and a network are missing, as in a browser's kernel.
 
-``python without_jax.py NOTEBOOK`` runs all cells with the solutions in place, and ends with an
+``python without_jax.py NOTEBOOK ...`` runs all cells with the solutions in place, and ends with an
 error if a cell raises, or a check does not call its answer right.
 """
 
@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 MISSING = ("jax", "jaxlib", "optax", "pyarrow")
 
 
-def main(path: Path) -> None:
-    """Block the modules and the network, then run the notebook."""
+def main(paths: list[Path]) -> None:
+    """Block the modules and the network, then run the notebooks."""
     for name in MISSING:
         sys.modules[name] = None  # pyright: ignore
     socket.socket.connect = refuse  # pyright: ignore
@@ -24,11 +24,14 @@ def main(path: Path) -> None:
     from IPython.core.interactiveshell import InteractiveShell
     from IPython.display import display
 
+    InteractiveShell.instance()  # without a shell, a display cannot be updated
+    for path in paths:
+        run(path, {"display": display, "__name__": "__main__"})
+
+
+def run(path: Path, names: dict[str, Any]) -> None:
     from snhkit.teaching import with_solutions
 
-    InteractiveShell.instance()  # without a shell, a display cannot be updated
-
-    names: dict[str, Any] = {"display": display, "__name__": "__main__"}
     for cell in with_solutions(json.loads(path.read_text(encoding="utf-8")))["cells"]:
         if cell["cell_type"] != "code":
             continue
@@ -36,9 +39,9 @@ def main(path: Path) -> None:
         source = "\n".join(line for line in lines if not line.startswith("%"))
         if "check" in cell["metadata"].get("tags", []):
             verdict = eval(source, names)
-            assert verdict, f"{cell['id']}: {verdict!r}"
+            assert verdict, f"{path.stem}, {cell['id']}: {verdict!r}"
         else:
-            exec(compile(source, cell["id"], "exec"), names)
+            exec(compile(source, f"{path.stem}, {cell['id']}", "exec"), names)
 
 
 def refuse(self: socket.socket, address: Any) -> NoReturn:
@@ -47,4 +50,4 @@ def refuse(self: socket.socket, address: Any) -> NoReturn:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main([Path(word) for word in sys.argv[1:]])
