@@ -40,7 +40,7 @@ SECTIONS = {
     "Releases": ("release", "loading", "experiment", "planning"),
     "Methods": ("methods", "builders"),
     "Methods with networks, and ParamSelect": ("neural", "select"),
-    "Maps and the explorer": ("viz.maps", "widgets"),
+    "Maps and the explorer": ("viz.maps", "viz.reports.public_page", "widgets"),
     "Exceptions": ("errors",),
 }
 """Sections of the page of ``snhkit``, by the rooms that its names come from."""

@@ -127,7 +127,9 @@ def _people(data: Path) -> tuple[list[str], dict[str, Any]]:
 def _price_or_none(text: str) -> str:
     from snhkit.privacy import exact
 
-    return text and (exact(text) and text)
+    if text:
+        exact(text)
+    return text
 
 
 def _price(data: Path, terms: dict[str, Any]) -> list[str]:

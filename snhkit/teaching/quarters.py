@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from snhkit.data import read_points, synthetic_points
 from snhkit.geometry import Grid, Points, Region
 
 
@@ -31,6 +30,8 @@ def quarter(
     >>> records.region == public.region
     True
     """
+    from snhkit.data import read_points, synthetic_points  # these need Arrow
+
     everybody = synthetic_points(city, world="public")
     spots = Grid.of_width(everybody.region, 100)
     cell = divmod(int(spots.count(everybody).counts.argmax()), spots.m)
