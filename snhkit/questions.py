@@ -4,7 +4,8 @@ QUESTIONS = {
     "file": ("1. Which file?", "Nothing is counted here, and only you see what is read."),
     "place": (
         "2. Where?",
-        "The square is public: choose it on a map or from a city's border, never from the records.",
+        "The square is public: take it from a map, or from a file with a city's border, never from "
+        "the records.",
     ),
     "people": (
         "3. Who may appear more than once?",

@@ -21,7 +21,11 @@ from snhkit.widgets.wording import message
 _FIELDS = {
     "path": ("File", "trips.csv", "Path of a file of private records on this machine"),
     "title": ("Title", "of what you publish", "Title of pages and files; never the file's name"),
-    "center": ("Centre", "lat, lon in degrees", "Latitude and longitude of the square's centre"),
+    "center": (
+        "Centre",
+        "lat, lon in degrees",
+        "Latitude and longitude of the square's centre, or a file with a city's public border",
+    ),
     "side_km": ("Side, km", "such as 13.2", "Side of the square in kilometres"),
     "user": ("People", "column of ids", "Column that tells whose record it is, such as rider_id"),
     "most": ("At most", "records of each person", "Records kept of each person, chosen at random"),

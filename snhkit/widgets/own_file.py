@@ -231,13 +231,20 @@ def whole_number(what: str, text: str) -> int | None:
 
 
 def declared(center: str, side_km: str) -> tuple[float, float, float]:
-    """Return latitude, longitude and side in metres of a square that a person typed."""
+    """Return latitude, longitude and side in metres of a square that a person typed.
+
+    Instead of a centre and a side, a file may be named: the square then holds its public polygons.
+    """
+    border = Path(center.strip()).expanduser()
+    if border.is_file():
+        region = Region.covering(Districts.of(border).rows)
+        return region.lat, region.lon, region.side_m
     try:
         lat, lon = typed_place(center)
     except ValueError:
         raise InputError(
-            "Centre must be latitude and longitude in degrees, such as 37.7637, -122.4337, not "
-            f"{center!r}."
+            "Centre must be latitude and longitude in degrees, such as 37.7637, -122.4337, or a "
+            f"file with a public border, not {center!r}."
         ) from None
     try:
         side_m = round(1000 * typed_number(side_km), 3)

@@ -274,8 +274,7 @@ def pairs():
     found = []
     for at, form in enumerate(FORMS):
         ids = [kind for kind in IDS if not ("bytes" in kind and form in TEXT_FORMS)]
-        packed_text = form in ("tsv", "gz", "zst", "bz2")
-        for turn in range(at % 4, 11, 4) if packed_text else range(11):
+        for turn in range(at % 4, 11, 4) if form in ("tsv", "gz", "zst", "bz2") else range(11):
             columns = (ids, list(TIMES), list(PLACES))
             kinds = [kinds[(turn + at * k) % len(kinds)] for k, kinds in enumerate(columns)]
             found.append((form, *kinds))

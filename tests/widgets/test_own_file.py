@@ -18,13 +18,13 @@ from snhkit.cli.main import app
 from snhkit.data import synthetic_points
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
-from snhkit.geometry import By, RangeQueries
+from snhkit.geometry import By, RangeQueries, Region
 from snhkit.methods import title_of
 from snhkit.privacy import PrivacyUnit
 from snhkit.viz.reports.public_page import Imprint
 from snhkit.widgets.app import explore_app
 from snhkit.widgets.opening import explore
-from snhkit.widgets.own_file import OwnFile
+from snhkit.widgets.own_file import OwnFile, declared
 from snhkit.widgets.session import ReleaseFolder
 
 FARGO = synthetic_points("fargo", 10).region
@@ -118,6 +118,8 @@ def test_a_file_with_districts_is_proposed_to_be_counted_by_district(path, tmp_p
     place = {"center": f"{FARGO.lat}, {FARGO.lon}", "side_km": "12.43"}
     fill(explorer, path=path, budget="1", districts=wards, label="ward", **place)
     assert explorer._controls.chosen == ["districts"]
+    lat, lon, side_m = declared(str(wards), "")  # a public border instead of a typed square
+    assert Region.around(lat=lat, lon=lon, side_m=side_m) == Region.covering(half)
 
 
 def test_questions_come_one_after_another_and_end_in_a_command(path):
