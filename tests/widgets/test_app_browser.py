@@ -145,14 +145,22 @@ def test_one_visitor_cannot_stop_the_others(app):
     assert app.get("login")[1]
 
 
-class Visit(MapOnPage):
-    """The app as a person sees it."""
+SCREENS = [(1280, 800, "light"), (1920, 1080, "dark"), (1024, 768, "dark"), (390, 844, "light")]
 
-    def __init__(self, window, url: str) -> None:
+
+class Visit(MapOnPage):
+    """The app as a person sees it, on a screen of a width, a height and a theme."""
+
+    def __init__(self, window, url: str, screen: tuple[int, int, str] = SCREENS[0]) -> None:
+        width, height, theme = screen
+        window.set_viewport_size({"width": width, "height": height})
+        window.emulate_media(color_scheme=theme)
         self.page = window.goto(url, timeout=90_000).text()
         self.explorer = window.locator(".snhkit-explorer").first
         super().__init__(window, self.explorer)
         self.attach()
+        if width < 760:
+            self.explorer.get_by_role("button", name="Controls").click()
 
     def attach(self) -> None:
         story = self.window.locator(".snhkit-story-page")
@@ -181,8 +189,9 @@ def refers_to_nothing_elsewhere(page: str) -> None:
 
 
 @pytest.mark.browser
-def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path):
-    visit = Visit(window, app.url)
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path, screen):
+    visit = Visit(window, app.url, screen)
     refers_to_nothing_elsewhere(visit.page)
     assert "snh.explore" not in visit.page  # no code
     explorer = visit.explorer
@@ -196,7 +205,7 @@ def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path):
     wanted = ("UG", "Identity", "AG")
     for name in (*wanted, "PrivTree", "SNH", "Denoised grid"):
         explorer.get_by_label(name, exact=True).set_checked(name in wanted)
-    explorer.get_by_role("button", name="Build", exact=True).click()
+    explorer.get_by_role("button", name="Build", exact=True).press("Enter")
     explorer.locator(".snhkit-built", has_text="spent 0.9, left 2.1").wait_for(timeout=40_000)
     visit.legend("UG, ε = 0.3")
 
@@ -243,19 +252,15 @@ def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
-def test_an_analyst_opens_a_file_by_questions(app, window, tmp_path, size):
-    window.set_viewport_size({"width": size[0], "height": size[1]})
-    window.emulate_media(color_scheme="light" if size[0] > 500 else "dark")
+@pytest.mark.parametrize("screen", SCREENS)
+def test_an_analyst_opens_a_file_by_questions(app, window, tmp_path, screen):
     points = snh.synthetic_points("fargo", 2_000)
     lat, lon = points.region.to_latlon(points.xy)
     file = tmp_path / "trips.csv"
     rows = pd.DataFrame({"lat": lat, "lon": lon, "rider_id": points.user})
     rows.to_csv(file, index=False)
-    visit = Visit(window, app.url)
+    visit = Visit(window, app.url, screen)
     explorer = visit.explorer
-    if size[0] < 760:
-        explorer.get_by_role("button", name="Controls").click()
 
     def press(name: str) -> None:
         explorer.get_by_role("button", name=name, exact=True).press("Enter")
@@ -282,7 +287,7 @@ def test_an_analyst_opens_a_file_by_questions(app, window, tmp_path, size):
     visit.hold()
     explorer.get_by_label("Denoised grid", exact=True).uncheck()
     explorer.get_by_label("UG", exact=True).check()
-    explorer.get_by_role("button", name="Build", exact=True).click()
+    explorer.get_by_role("button", name="Build", exact=True).press("Enter")
     explorer.locator(".snhkit-built", has_text="spent 0.2, left 0.8").wait_for(timeout=40_000)
     visit.rows(12)
     explorer.get_by_label("Type a box").fill("46.87, -96.80, 46.89, -96.77")
@@ -319,6 +324,9 @@ FAULTS = """(explorer) => {
     if (scrolls && e.scrollHeight > e.clientHeight + 1 && shown(e) && e !== explorer) {
       found.push(`a second scroller: ${e.className}`);
     }
+  }
+  for (const e of explorer.querySelectorAll(".snhkit-methods .widget-checkbox")) {
+    if (shown(e) && e.scrollHeight > e.clientHeight + 1) found.push(`${e.innerText} is cut`);
   }
   const typed = explorer.querySelector(".snhkit-entry input").getBoundingClientRect();
   if (typed.width < 140) found.push(`the field of a box is ${typed.width} wide`);
@@ -359,7 +367,7 @@ def test_at_two_epsilons_nothing_is_cut_on_any_screen_in_any_theme(app, window):
     for name in ("PrivTree", "SNH", "Denoised grid"):
         explorer.get_by_label(name, exact=True).uncheck()
     for left in ("2.6", "2"):
-        explorer.get_by_role("button", name="Build", exact=True).click()
+        explorer.get_by_role("button", name="Build", exact=True).press("Enter")
         explorer.locator(".snhkit-built", has_text=f"left {left}").wait_for(timeout=40_000)
         explorer.get_by_role("slider").first.press("ArrowRight")
     visit.rows(12)
@@ -388,7 +396,7 @@ def test_a_reload_offers_to_go_on(app, window):
     explorer = visit.explorer
     for name in ("PrivTree", "Identity", "SNH", "Denoised grid"):  # UG stays
         explorer.get_by_label(name, exact=True).uncheck()
-    explorer.get_by_role("button", name="Build", exact=True).click()
+    explorer.get_by_role("button", name="Build", exact=True).press("Enter")
     explorer.locator(".snhkit-built", has_text="spent 0.2, left 2.8").wait_for(timeout=40_000)
     before = visit.rows(12)
     kernel = app.kernels()[-1]
