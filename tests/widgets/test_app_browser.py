@@ -221,7 +221,7 @@ def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path, screen):
     explorer.get_by_label("On the map").select_option("AG, ε = 0.3")
     visit.legend("AG, ε = 0.3")
     explorer.get_by_role("columnheader", name="AG, ε = 0.3").wait_for()
-    explorer.get_by_label("All releases").check()
+    explorer.get_by_label("All releases").press("Space")
     explorer.get_by_role("columnheader", name="Identity, ε = 0.3").wait_for()
     head, *rows = visit.rows(2)
     explorer.get_by_role("button", name="Save and publish").press("Enter")
