@@ -14,6 +14,7 @@ from snhkit.errors import InputError
 from snhkit.experiment import compare
 from snhkit.geometry import Points, RangeQueries, Region
 from snhkit.methods import METHODS
+from snhkit.privacy.audit import epsilon_lower_bound, least_probability
 from snhkit.teaching.betting import WITH, chance_to_win, surest
 from snhkit.teaching.exercises_theory import THEORY
 from snhkit.teaching.judges import (
@@ -261,6 +262,10 @@ def _capped(answer: Any) -> Verdict:
             if found < min(most, users.count(user)):
                 return Verdict(False, f"{call} keeps {found} rows of {user}; more are allowed.")
     return Verdict(True, "No person has more rows than allowed, and no row is dropped needlessly.")
+
+
+def _least(hits: int, runs: int, confidence: float) -> float:
+    return float(least_probability(hits, runs, (1 + confidence) / 2))
 
 
 JUDGES: dict[str, Callable[..., Verdict]] = {
@@ -526,27 +531,27 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
     "09-bound": partial(
         function,
         cases=[
-            ((0.6, 0.2), 1.09861229),
-            ((0.2, 0.6), 1.09861229),
-            ((0.9, 0.7), 1.09861229),
-            ((0.5, 0.5), 0),
+            ((60, 20, 100, 0.99), 0.373053921),
+            ((600, 200, 1000, 0.9), 0.949863118),
+            ((8, 0, 10, 0.95), 0.363897066),
+            ((50, 50, 50, 0.8), 0),
+            ((0, 7, 20, 0.95), 0),
         ],
-        why="ln 3 = 1.1 is the least ε for 60 % and 20 %.",
-        hint="The definition bounds the quotient by e^ε, for both orders of the files and every "
-        "set.",
+        why="With 60 and 20 hits in a hundred runs, ε is at least 0.37 at 99 %, a third of ln 3.",
+        hint="Divide the lower limit for the first file by the upper limit for the second. Each "
+        "has α = (1 - confidence) / 2. The bound is at least 0.",
         slips=[
-            (lambda p, q: p / q, "That is a quotient. ε is its logarithm."),
             (
-                lambda p, q: abs(p - q),
-                "The definition has the quotient of the probabilities, not their difference.",
+                lambda a, b, n, c: np.log(max(a, 1) / max(b, 1)),
+                "Those are frequencies. How much of them may be chance?",
             ),
             (
-                lambda p, q: np.log(p / q),
-                "Either file can be the first in the definition, so take the larger quotient.",
+                lambda a, b, n, c: epsilon_lower_bound(([a], [b]), (n, n), 2 * c - 1)[0],
+                "Either limit may be wrong. Together they may fail in 1 - confidence of all cases.",
             ),
             (
-                lambda p, q: abs(np.log(p / q)),
-                "All other answers are a set as well, with probabilities 1 - p and 1 - q.",
+                lambda a, b, n, c: np.log(max(_least(a, n, c) / (_least(b, n, c) or np.inf), 1)),
+                "The second probability needs an upper limit: the larger it is, the smaller is ε.",
             ),
         ],
     ),

@@ -45,7 +45,7 @@ _DRAWN: dict[str, Callable[[_Draw], tuple[Any, ...]]] = {
     "06-average": lambda r: (r(3, 40),),
     "07-relative": lambda r: (r(-20, 200), r(0, 100), r(1_000, 50_000)),
     "07-luck": lambda r: (r(2, 9), r(2, 6)),
-    "09-bound": lambda r: (r(0.05, 0.95), r(0.05, 0.95)),
+    "09-bound": lambda r: (r(40, 90), r(0, 20), 90, r(0.5, 0.999)),
     "10-week": lambda r: ([(r(1, 5), r(0.1, 1.0)) for _ in range(6)],),
     "10-share": lambda r: (r(0.2, 4.0), r(2, 365)),
     "10-total": lambda r: (r(1.0, 20.0), r(2, 365)),

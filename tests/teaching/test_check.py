@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scipy.stats import beta, binomtest
 
 from snhkit import privacy
 from snhkit.errors import InputError
@@ -41,6 +42,15 @@ def _quiet(counts, threshold, epsilon, draw, line=2, each=4, again=False):
             return place
         limit = threshold + draw(line / epsilon) if again else limit
     return len(counts)
+
+
+def _bounded(a, b, n, confidence, alpha=None, more=1):
+    """The audit's bound, or one with another share of errors, or with two lower limits."""
+    share = alpha or (1 - confidence) / 2
+    low, high = (beta.ppf(share, k, n - k + 1) if k else 0 for k in (a, b))
+    if more:
+        high = beta.ppf(1 - share, b + 1, n - b) if b < n else 1
+    return np.log(max(low / high, 1))
 
 
 FACTS = {
@@ -87,7 +97,9 @@ RIGHT = {
     "08-machines": np.float64(4),
     "08-memory": np.array([24]),
     "08-relative": 0.01,
-    "09-bound": lambda p, q: max(abs(np.log(p) - np.log(q)), abs(np.log(1 - p) - np.log(1 - q))),
+    "09-bound": lambda a, b, n, c: np.log(
+        max(binomtest(a, n).proportion_ci(c).low / binomtest(b, n).proportion_ci(c).high, 1)
+    ),
     "09-guilty": "B, C, E",
     "09-neighbour": (0, 1),
     "10-free": ("kinds", "again"),
@@ -160,8 +172,10 @@ SLIPS = [
     ("08-machines", 16, "variance"),
     ("08-memory", 8, "one number per record"),
     ("08-relative", 0.1, "No root"),
-    ("09-bound", lambda p, q: np.log(p / q), "Either file"),
-    ("09-bound", lambda p, q: abs(np.log(p / q)), "All other answers"),
+    ("09-bound", lambda a, b, n, c: np.log(a / b), "may be chance"),
+    ("09-bound", lambda a, b, n, c: _bounded(a, b, n, c, alpha=1 - c), "Either limit may be"),
+    ("09-bound", lambda a, b, n, c: _bounded(a, b, n, c, more=0), "an upper limit"),
+    ("09-bound", lambda a, b, n, c: _bounded(a, b, n, c) + (a < b), "but should be 0"),
     ("09-guilty", 5, "a set of letters"),
     ("09-guilty", "A, B", "A is ε-private"),
     ("09-guilty", "B, Q", "'Q'"),
