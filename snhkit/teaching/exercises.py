@@ -268,6 +268,14 @@ def _least(hits: int, runs: int, confidence: float) -> float:
     return float(least_probability(hits, runs, (1 + confidence) / 2))
 
 
+_TREE = [[5, 8, 2, 6, 7, 9, 1, 4], [15, 9, 14, 7], [29, 20], [49]]  # sums with noise
+
+
+def _from_day_0(sums: list[list[int]], days: int) -> int:
+    ones = [k for k in range(len(sums)) if days >> k & 1]
+    return sum(sums[k][(days >> k) - 1] for k in ones)
+
+
 JUDGES: dict[str, Callable[..., Verdict]] = {
     # 0. Before privacy
     "00-left-over": partial(
@@ -598,14 +606,26 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
             ),
         ],
     ),
-    "10-total": partial(
+    "10-tree": partial(
         function,
-        cases=[((2.0, 365), 38.2099463), ((14.0, 7), 37.0405184), ((3.0, 1), 3)],
-        why="The variances of 365 days add up, and the root of 365 is 19.1.",
-        hint="Add the variances of the days, then take the root.",
+        cases=[
+            ((_TREE, 0, 7), 49),
+            ((_TREE, 2, 6), 24),
+            ((_TREE, 5, 5), 9),
+            ((_TREE, 1, 6), 32),
+            ((_TREE, 0, 4), 36),
+        ],
+        why="Any total of up to 2^k days is a sum of at most 2k noisy sums.",
+        hint="Begin on the first day, and take the longest sum that begins there and ends in time.",
         slips=[
-            (lambda noise, days: noise * days, "Variances add up, standard deviations do not."),
-            (lambda noise, days: noise**2 * days, "That is the variance. The noise is its root."),
+            (
+                lambda sums, first, last: sum(sums[0][first : last + 1]),
+                "That adds up single days. Longer sums have less noise together.",
+            ),
+            (
+                lambda sums, first, last: _from_day_0(sums, last + 1) - _from_day_0(sums, first),
+                "A difference of two totals from day 0 on has the noise of both.",
+            ),
         ],
     ),
     **THEORY,

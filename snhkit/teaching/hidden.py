@@ -48,7 +48,11 @@ _DRAWN: dict[str, Callable[[_Draw], tuple[Any, ...]]] = {
     "09-bound": lambda r: (r(40, 90), r(0, 20), 90, r(0.5, 0.999)),
     "10-week": lambda r: ([(r(1, 5), r(0.1, 1.0)) for _ in range(6)],),
     "10-share": lambda r: (r(0.2, 4.0), r(2, 365)),
-    "10-total": lambda r: (r(1.0, 20.0), r(2, 365)),
+    "10-tree": lambda r: (
+        [r.array(0, 99, 2**k).tolist() for k in (4, 3, 2, 1, 0)],
+        r(0, 7),
+        r(8, 15),
+    ),
     "11-truthful": lambda r: (r(3, 900), r(0.2, 4.0)),
     "11-apart": lambda r: (r(0.1, 5.0), r(0.2, 3.0)),
     "12-chances": lambda r: (r.array(0.0, 30.0, 4), r(0.1, 2.0), r(0.5, 4.0)),

@@ -53,6 +53,20 @@ def _bounded(a, b, n, confidence, alpha=None, more=1):
     return np.log(max(low / high, 1))
 
 
+def _halved(sums, first, last, level, place):
+    """The total by halving: a node that lies inside, or what its halves have."""
+    start, end = place << level, (place + 1 << level) - 1
+    if last < start or end < first:
+        return 0
+    if first <= start and end <= last:
+        return sums[level][place]
+    return sum(_halved(sums, first, last, level - 1, 2 * place + half) for half in (0, 1))
+
+
+def _till(sums, days):
+    return _halved(sums, 0, days - 1, len(sums) - 1, 0)
+
+
 FACTS = {
     "01-builds-left": {"left": Fraction(3, 4)},
     "02-bet": {"epsilon": 1},
@@ -104,7 +118,7 @@ RIGHT = {
     "09-neighbour": (0, 1),
     "10-free": ("kinds", "again"),
     "10-share": lambda epsilon, days: (epsilon / days, 1.414 * days / epsilon),
-    "10-total": lambda noise, days: np.hypot(noise, noise * (days - 1) ** 0.5),
+    "10-tree": lambda sums, first, last: _halved(sums, first, last, len(sums) - 1, 0),
     "10-week": lambda maps: (
         max(sum(e for d, e in maps if d == day) for day, _ in maps),
         sum(e for _, e in maps),
@@ -188,7 +202,10 @@ SLIPS = [
     ("10-free", ["kinds", "unbounded"], "Of how many days"),
     ("10-free", ["kinds", "different"], "different numbers"),
     ("10-share", lambda epsilon, days: (epsilon / days, 2**0.5 / epsilon), "the ε of one day"),
-    ("10-total", lambda noise, days: noise * days, "Variances add up"),
+    ("10-tree", lambda sums, first, last: sum(sums[0][first : last + 1]), "Longer sums have"),
+    ("10-tree", lambda sums, a, b: _till(sums, b + 1) - _till(sums, a), "the noise of both"),
+    ("10-tree", lambda sums, a, b: _halved(sums, a, b - 1, len(sums) - 1, 0), "but should be 49"),
+    ("10-tree", lambda sums, first, last: sums[-1][0], "Begin on the first day"),
     ("10-week", lambda maps: (max(e for _, e in maps), sum(e for _, e in maps)), "several maps"),
     ("11-apart", lambda km, epsilon: km * epsilon, "the exponent"),
     ("11-council", "A", "absolutely safe"),
