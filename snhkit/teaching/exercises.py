@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -276,6 +277,10 @@ def _from_day_0(sums: list[list[int]], days: int) -> int:
     return sum(sums[k][(days >> k) - 1] for k in ones)
 
 
+def _around(noisy: float, width: float) -> tuple[float, float]:
+    return noisy - width, noisy + width
+
+
 JUDGES: dict[str, Callable[..., Verdict]] = {
     # 0. Before privacy
     "00-left-over": partial(
@@ -471,6 +476,37 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
         ],
     ),
     "06-people": _capped,
+    "06-interval": partial(
+        function,
+        cases=[
+            ((57, 10.0, 0.9), [33.9741491, 80.0258509]),
+            ((3, 20.0, 0.5), [-10.8629436, 16.8629436]),
+            ((240, 2.0, 0.99), [230.78966, 249.21034]),
+        ],
+        why="With noise of scale 10, it is 23 to each side at 90 %: 34 to 80, for a noisy 57.",
+        hint="Laplace noise is farther from 0 than w with a probability of e^(-w / scale). Which "
+        "w makes that 1 - level?",
+        slips=[
+            (
+                lambda noisy, scale, level: _around(
+                    noisy, 2**0.5 * scale * NormalDist().inv_cdf((1 + level) / 2)
+                ),
+                "That is for normal noise of this variance. Laplace noise is large more often.",
+            ),
+            (
+                lambda noisy, scale, level: _around(noisy, scale * np.log(0.5 / (1 - level))),
+                "That leaves out 1 - level on each side, twice as much as allowed.",
+            ),
+            (
+                lambda noisy, scale, level: _around(noisy, 2**0.5 * scale),
+                "That is the standard deviation, which is the same for all levels.",
+            ),
+            (
+                lambda noisy, scale, level: _around(noisy, np.log(1 / (1 - level)) / scale),
+                "A larger scale needs a wider interval.",
+            ),
+        ],
+    ),
     # 7. Reproduce the paper
     "07-relative": partial(
         function,

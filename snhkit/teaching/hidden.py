@@ -43,6 +43,7 @@ _DRAWN: dict[str, Callable[[_Draw], tuple[Any, ...]]] = {
     ),
     "05-scaled": lambda r: (r(0.05, 1.0), r(5_000, 50_000), r(1_000, 20_000)),
     "06-average": lambda r: (r(3, 40),),
+    "06-interval": lambda r: (r(-30, 500), r(1.0, 40.0), r(0.5, 0.995)),
     "07-relative": lambda r: (r(-20, 200), r(0, 100), r(1_000, 50_000)),
     "07-luck": lambda r: (r(2, 9), r(2, 6)),
     "09-bound": lambda r: (r(40, 90), r(0, 20), 90, r(0.5, 0.999)),

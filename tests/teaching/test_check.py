@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.stats import beta, binomtest
+from scipy.stats import beta, binomtest, laplace, norm
 
 from snhkit import privacy
 from snhkit.errors import InputError
@@ -103,6 +103,9 @@ RIGHT = {
     "05-scaled": lambda epsilon, private, public: np.array([epsilon * private / public]),
     "06-average": lambda grids: np.array([grids**-0.5, 1 / grids]),
     "06-exponents": [40, 1],
+    "06-interval": lambda noisy, scale, level: np.array(
+        laplace.interval(level, loc=noisy, scale=scale)
+    ),
     "06-people": lambda users, most: np.array(
         [k for k, user in enumerate(users) if users[:k].count(user) < most]
     ),
@@ -177,6 +180,11 @@ SLIPS = [
     ("05-scaled", lambda e, private, public: e * public / private, "inverted"),
     ("06-average", lambda k: (1 / k, 1 / k), "the error bar is its root"),
     ("06-exponents", [40, 10], "by user"),
+    ("06-interval", lambda x, b, p: norm.interval(p, loc=x, scale=2**0.5 * b), "normal noise"),
+    ("06-interval", lambda x, b, p: laplace.interval(2 * p - 1, x, b), "on each side"),
+    ("06-interval", lambda x, b, p: laplace.interval(p, x, 1 / b), "needs a wider"),
+    ("06-interval", lambda x, b, p: (x - 2**0.5 * b, x + 2**0.5 * b), "for all levels"),
+    ("06-interval", lambda x, b, p: (x, x + b), "Which w makes"),
     ("06-people", lambda users, most: list(range(len(users))), "keeps 3 rows of ada"),
     ("06-people", lambda users, most: [], "keeps 0 rows of ada; more are allowed"),
     ("06-people", lambda users, most: [0, 0], "a row twice"),
