@@ -125,28 +125,16 @@ def _one_cell_wins(answer: Any, city: Region) -> Verdict:
     return Verdict(False, told, "Random positions form clusters. Use equal distances.")
 
 
-def _by_hand(answer: Any, noisy: NDArray, cell_m: float, box: RangeQueries) -> Verdict:
-    starts = np.arange(len(noisy)) * cell_m
-    parts = []
-    for low, width in ((box.x[0], box.width[0]), (box.y[0], box.height[0])):
-        inside = np.minimum(starts + cell_m, low + width) - np.maximum(starts, low)
-        parts.append(np.clip(inside, 0, None) / cell_m)
-    across, up = parts
-    right, touched = across @ noisy @ up, (across > 0) @ noisy @ (up > 0)
-    given = as_numbers(answer, ())
-    if isinstance(given, Verdict):
-        return given
-    if abs(given - right) <= 0.51:
-        return Verdict(True, f"The box covers parts of six cells: {right:.2f} records in all.")
-    if abs(given - touched) <= 0.51:
-        return Verdict(False, "That counts each cell that the box touches as a whole cell.",
-                       "For each cell, take the share of its area inside the box.")  # fmt: skip
-    return Verdict(
-        False,
-        f"{float(given):.4g} differs from the right number by {abs(float(given) - right):.1f}.",
-        "The columns have the weights 1/4, 1 and 1/2, and the rows 3/4 and 1. The weight of a cell "
-        "is the product.",
-    )
+_CELLS = np.array([[4, -2, 9], [10, 6, 8], [1, 3, -5]])
+
+
+def _square(noisy: NDArray, cell_m: float, x: float, y: float, side_m: float, whole=False) -> float:
+    starts, shares = np.arange(len(noisy)) * cell_m, []
+    for low in (x, y):
+        inside = np.minimum(starts + cell_m, low + side_m) - np.maximum(starts, low)
+        shares.append(np.clip(inside, 0, None) / cell_m)
+    across, up = np.ceil(shares) if whole else shares
+    return across @ noisy @ up
 
 
 _GUILTY = {name for name, fault in FAULTS.items() if fault}
@@ -388,7 +376,33 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
     "03-noise-of-a-box": _noise_of_a_box,
     "03-one-cell-wins": _one_cell_wins,
     # 4. Inside SNH
-    "04-by-hand": _by_hand,
+    "04-square": partial(
+        function,
+        cases=[
+            ((_CELLS, 40, 30, 10, 70), 15.625),
+            ((_CELLS, 40, 50, 90, 20), 2),
+            ((_CELLS, 40, 80, 40, 40), 3),
+            ((_CELLS, 10, 12.5, 0.0, 5.0), 2.5),
+            ((_CELLS, 40, 0, 0, 120), 34),
+        ],
+        why="Each count is multiplied by the shares of its column and its row.",
+        hint="Column i reaches from i · cell_m to (i + 1) · cell_m. Which part of it is between x "
+        "and x + side_m? The weight of a cell is the product of two shares.",
+        slips=[
+            (
+                partial(_square, whole=True),
+                "That counts each cell that the square touches as a whole cell.",
+            ),
+            (
+                lambda noisy, cell_m, x, y, side_m: _square(noisy.T, cell_m, x, y, side_m),
+                "The first position in noisy is the column, which goes with x.",
+            ),
+            (
+                lambda noisy, cell_m, x, y, side_m: noisy.mean() * (side_m / cell_m) ** 2,
+                "That is for records that are spread evenly over the whole region.",
+            ),
+        ],
+    ),
     "04-one-network": partial(
         function,
         cases=[

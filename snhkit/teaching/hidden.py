@@ -36,6 +36,13 @@ _DRAWN: dict[str, Callable[[_Draw], tuple[Any, ...]]] = {
     "02-largest-epsilon": lambda r: (r(0.51, 0.99),),
     "02-answers": lambda r: (r(0.02, 0.1), r(0.2, 1.5)),  # so many that rounding them is allowed
     "03-noise-of-a-box": lambda r: ((cell := r(20, 100)) * r(2, 12), cell, r(0.05, 1.0)),
+    "04-square": lambda r: (
+        r.array(-9, 60, 4, 4),
+        40,
+        r(0.0, 80.0),
+        r(0.0, 80.0),
+        r(10.0, 80.0),
+    ),
     "04-one-network": lambda r: (
         r.array(1.0, 40.0, 3),
         np.array([r(20.0, 45.0), r(50.0, 75.0), r(80.0, 100.0)]),

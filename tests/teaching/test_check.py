@@ -11,7 +11,7 @@ from scipy.stats import beta, binomtest, laplace, norm
 
 from snhkit import privacy
 from snhkit.errors import InputError
-from snhkit.geometry import RangeQueries, Region
+from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
 from snhkit.teaching import (
     Verdict,
     check,
@@ -22,8 +22,6 @@ from snhkit.teaching import (
 )
 from snhkit.teaching.assignments import OWN_NUMBERS
 from snhkit.teaching.copies import lectures, tagged
-
-CITY = Region.around(lat=43.04, lon=-87.91, side_m=300)
 
 
 def _weights(scores, epsilon):
@@ -67,15 +65,26 @@ def _till(sums, days):
     return _halved(sums, 0, days - 1, len(sums) - 1, 0)
 
 
+def _sums(cells, cell_m, x, y, side_m):
+    """The count of a square by the library."""
+    grid = Grid(Region.around(lat=43, lon=-88, side_m=len(cells) * cell_m), len(cells))
+    square = RangeQueries(grid.region, [x], [y], [side_m], [side_m])
+    return SummedArea(grid, cells).sums(square)
+
+
+def _touched(cells, cell_m, x, y, side_m):
+    """The same, with whole cells."""
+    columns, rows = (
+        [k for k in range(len(cells)) if low < (k + 1) * cell_m and k * cell_m < low + side_m]
+        for low in (x, y)
+    )
+    return cells[np.ix_(columns, rows)].sum()
+
+
 FACTS = {
     "01-builds-left": {"left": Fraction(3, 4)},
     "02-bet": {"epsilon": 1},
     "03-one-cell-wins": {"city": Region.around(lat=43.04, lon=-87.91, side_m=3_000)},
-    "04-by-hand": {
-        "noisy": np.full((3, 3), 100.0),
-        "cell_m": 100.0,
-        "box": RangeQueries.squares(CITY, [[150, 150]], 150),
-    },
     "09-neighbour": {"counts": np.eye(5, dtype=int)},
 }
 """Facts of a notebook, for the exercises whose judges need any."""
@@ -93,7 +102,7 @@ RIGHT = {
     "02-sensitivity": np.array([1, 2]),
     "03-noise-of-a-box": lambda side, cell, e: np.sqrt(2) * side / cell / e,
     "03-one-cell-wins": np.stack(np.meshgrid(*2 * [np.arange(10, 3_000, 20)]), -1).reshape(-1, 2),
-    "04-by-hand": 225.0,
+    "04-square": _sums,
     "04-fresh-grids": "0.8",
     "04-one-network": lambda counts, sizes, side: min(
         (abs(size - side), count * side**2 / size**2)
@@ -173,7 +182,9 @@ SLIPS = [
     ("03-noise-of-a-box", lambda side, cell, e: 2**0.5 / e, "noise of one cell"),
     ("03-one-cell-wins", np.zeros((5, 2)), "There are 5 records"),
     ("03-one-cell-wins", np.zeros((30_000, 2)), "spread evenly. Are yours?"),
-    ("04-by-hand", 900, "as a whole cell"),
+    ("04-square", _touched, "as a whole cell"),
+    ("04-square", lambda cells, *square: _sums(cells.T, *square), "is the column"),
+    ("04-square", lambda cells, cell_m, x, y, side_m: cells.sum(), "but should be 15.62"),
     ("04-fresh-grids", 1.6, "replacing a record"),
     ("04-one-network", lambda counts, sizes, side: counts[0], "but should be"),
     ("05-bill", 1.6, "also 3 widths"),
