@@ -137,6 +137,10 @@ def _square(noisy: NDArray, cell_m: float, x: float, y: float, side_m: float, wh
     return across @ noisy @ up
 
 
+def _best(off: NDArray) -> int:
+    return int(off.mean(axis=1).argmin())
+
+
 _GUILTY = {name for name, fault in FAULTS.items() if fault}
 
 
@@ -400,6 +404,61 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
             (
                 lambda noisy, cell_m, x, y, side_m: noisy.mean() * (side_m / cell_m) ** 2,
                 "That is for records that are spread evenly over the whole region.",
+            ),
+        ],
+    ),
+    "04-blind": partial(
+        function,
+        cases=[
+            (
+                (
+                    [25, 50, 100],
+                    np.array([[5, 5, 5, 5], [3, 6, 8, 4], [1, 9, 12, 2]]),
+                    np.array([1, 9, 12, 2]),
+                    np.array([4, 7, 9, 3]),
+                ),
+                50,
+            ),
+            (
+                (
+                    [100, 200, 400, 800],
+                    np.array([[10, 20, 36], [13, 23, 33], [0, 0, 0], [14, 24, 34]]),
+                    np.array([14, 24, 34]),
+                    np.array([10, 20, 30]),
+                ),
+                200,
+            ),
+            (
+                (
+                    [0, 500],
+                    np.array([[2, 2], [0, 7]]),
+                    np.array([0, 7]),
+                    np.array([3, 1]),
+                ),
+                0,
+            ),
+        ],
+        why="The second noise adds the same to the squared errors of all steps, on average.",
+        hint="Compare the answers after each number of steps with second, by the mean squared "
+        "difference.",
+        slips=[
+            (
+                lambda steps, answers, labels, second: steps[_best((answers - labels) ** 2)],
+                "The networks have learned the noise of labels, so more steps look better.",
+            ),
+            (
+                lambda steps, answers, labels, second: _best((answers - second) ** 2),
+                "That is the position. Return the number of steps.",
+            ),
+            (
+                lambda steps, answers, labels, second: steps[_best(np.abs(answers - second))],
+                "Only in squared differences does noise add the same to all steps.",
+            ),
+            (
+                lambda steps, answers, labels, second: steps[
+                    np.abs(np.mean(answers - second, axis=1)).argmin()
+                ],
+                "Differences of both signs cancel. Square them first.",
             ),
         ],
     ),

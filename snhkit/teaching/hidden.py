@@ -43,6 +43,12 @@ _DRAWN: dict[str, Callable[[_Draw], tuple[Any, ...]]] = {
         r(0.0, 80.0),
         r(10.0, 80.0),
     ),
+    "04-blind": lambda r: (
+        [25, 50, 100, 200],
+        r.array(-5, 90, 4, 6),
+        r.array(-5, 90, 6),
+        r.array(-5, 90, 6),
+    ),
     "04-one-network": lambda r: (
         r.array(1.0, 40.0, 3),
         np.array([r(20.0, 45.0), r(50.0, 75.0), r(80.0, 100.0)]),

@@ -103,6 +103,9 @@ RIGHT = {
     "03-noise-of-a-box": lambda side, cell, e: np.sqrt(2) * side / cell / e,
     "03-one-cell-wins": np.stack(np.meshgrid(*2 * [np.arange(10, 3_000, 20)]), -1).reshape(-1, 2),
     "04-square": _sums,
+    "04-blind": lambda steps, answers, labels, second: min(
+        (sum((row - second) ** 2), step) for step, row in zip(steps, answers, strict=True)
+    )[1],
     "04-fresh-grids": "0.8",
     "04-one-network": lambda counts, sizes, side: min(
         (abs(size - side), count * side**2 / size**2)
@@ -185,6 +188,11 @@ SLIPS = [
     ("04-square", _touched, "as a whole cell"),
     ("04-square", lambda cells, *square: _sums(cells.T, *square), "is the column"),
     ("04-square", lambda cells, cell_m, x, y, side_m: cells.sum(), "but should be 15.62"),
+    ("04-blind", lambda steps, answers, labels, second: steps[-1], "more steps look"),
+    ("04-blind", lambda t, a, _, c: np.square(a - c).sum(axis=1).argmin(), "the position"),
+    ("04-blind", lambda t, a, _, c: t[np.abs(a - c).sum(axis=1).argmin()], "Only in squared"),
+    ("04-blind", lambda t, a, _, c: t[np.abs((a - c).sum(axis=1)).argmin()], "signs cancel"),
+    ("04-blind", lambda t, a, _, c: t[np.square(a - c).mean(axis=1).argmax()], "be 50. Hint"),
     ("04-fresh-grids", 1.6, "replacing a record"),
     ("04-one-network", lambda counts, sizes, side: counts[0], "but should be"),
     ("05-bill", 1.6, "also 3 widths"),
