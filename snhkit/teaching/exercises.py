@@ -128,7 +128,9 @@ def _one_cell_wins(answer: Any, city: Region) -> Verdict:
 _CELLS = np.array([[4, -2, 9], [10, 6, 8], [1, 3, -5]])
 
 
-def _square(noisy: NDArray, cell_m: float, x: float, y: float, side_m: float, whole=False) -> float:
+def _square(
+    noisy: NDArray, cell_m: float, x: float, y: float, side_m: float, whole: bool = False
+) -> float:
     starts, shares = np.arange(len(noisy)) * cell_m, []
     for low in (x, y):
         inside = np.minimum(starts + cell_m, low + side_m) - np.maximum(starts, low)
