@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from snhkit.errors import InputError
 from snhkit.experiment import compare
 from snhkit.geometry import Points, RangeQueries, Region
 from snhkit.methods import METHODS
+from snhkit.privacy.audit import epsilon_lower_bound, least_probability
 from snhkit.teaching.betting import WITH, chance_to_win, surest
 from snhkit.teaching.exercises_theory import THEORY
 from snhkit.teaching.judges import (
@@ -123,28 +125,22 @@ def _one_cell_wins(answer: Any, city: Region) -> Verdict:
     return Verdict(False, told, "Random positions form clusters. Use equal distances.")
 
 
-def _by_hand(answer: Any, noisy: NDArray, cell_m: float, box: RangeQueries) -> Verdict:
-    starts = np.arange(len(noisy)) * cell_m
-    parts = []
-    for low, width in ((box.x[0], box.width[0]), (box.y[0], box.height[0])):
-        inside = np.minimum(starts + cell_m, low + width) - np.maximum(starts, low)
-        parts.append(np.clip(inside, 0, None) / cell_m)
-    across, up = parts
-    right, touched = across @ noisy @ up, (across > 0) @ noisy @ (up > 0)
-    given = as_numbers(answer, ())
-    if isinstance(given, Verdict):
-        return given
-    if abs(given - right) <= 0.51:
-        return Verdict(True, f"The box covers parts of six cells: {right:.2f} records in all.")
-    if abs(given - touched) <= 0.51:
-        return Verdict(False, "That counts each cell that the box touches as a whole cell.",
-                       "For each cell, take the share of its area inside the box.")  # fmt: skip
-    return Verdict(
-        False,
-        f"{float(given):.4g} differs from the right number by {abs(float(given) - right):.1f}.",
-        "The columns have the weights 1/4, 1 and 1/2, and the rows 3/4 and 1. The weight of a cell "
-        "is the product.",
-    )
+_CELLS = np.array([[4, -2, 9], [10, 6, 8], [1, 3, -5]])
+
+
+def _square(
+    noisy: NDArray, cell_m: float, x: float, y: float, side_m: float, whole: bool = False
+) -> float:
+    starts, shares = np.arange(len(noisy)) * cell_m, []
+    for low in (x, y):
+        inside = np.minimum(starts + cell_m, low + side_m) - np.maximum(starts, low)
+        shares.append(np.clip(inside, 0, None) / cell_m)
+    across, up = np.ceil(shares) if whole else shares
+    return across @ noisy @ up
+
+
+def _best(off: NDArray) -> int:
+    return int(off.mean(axis=1).argmin())
 
 
 _GUILTY = {name for name, fault in FAULTS.items() if fault}
@@ -263,6 +259,22 @@ def _capped(answer: Any) -> Verdict:
     return Verdict(True, "No person has more rows than allowed, and no row is dropped needlessly.")
 
 
+def _least(hits: int, runs: int, confidence: float) -> float:
+    return float(least_probability(hits, runs, (1 + confidence) / 2))
+
+
+_TREE = [[5, 8, 2, 6, 7, 9, 1, 4], [15, 9, 14, 7], [29, 20], [49]]  # sums with noise
+
+
+def _from_day_0(sums: list[list[int]], days: int) -> int:
+    ones = [k for k in range(len(sums)) if days >> k & 1]
+    return sum(sums[k][(days >> k) - 1] for k in ones)
+
+
+def _around(noisy: float, width: float) -> tuple[float, float]:
+    return noisy - width, noisy + width
+
+
 JUDGES: dict[str, Callable[..., Verdict]] = {
     # 0. Before privacy
     "00-left-over": partial(
@@ -370,7 +382,88 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
     "03-noise-of-a-box": _noise_of_a_box,
     "03-one-cell-wins": _one_cell_wins,
     # 4. Inside SNH
-    "04-by-hand": _by_hand,
+    "04-square": partial(
+        function,
+        cases=[
+            ((_CELLS, 40, 30, 10, 70), 15.625),
+            ((_CELLS, 40, 50, 90, 20), 2),
+            ((_CELLS, 40, 80, 40, 40), 3),
+            ((_CELLS, 10, 12.5, 0.0, 5.0), 2.5),
+            ((_CELLS, 40, 0, 0, 120), 34),
+        ],
+        why="Each count is multiplied by the shares of its column and its row.",
+        hint="Column i reaches from i · cell_m to (i + 1) · cell_m. Which part of it is between x "
+        "and x + side_m? The weight of a cell is the product of two shares.",
+        slips=[
+            (
+                partial(_square, whole=True),
+                "That counts each cell that the square touches as a whole cell.",
+            ),
+            (
+                lambda noisy, cell_m, x, y, side_m: _square(noisy.T, cell_m, x, y, side_m),
+                "The first position in noisy is the column, which goes with x.",
+            ),
+            (
+                lambda noisy, cell_m, x, y, side_m: noisy.mean() * (side_m / cell_m) ** 2,
+                "That is for records that are spread evenly over the whole region.",
+            ),
+        ],
+    ),
+    "04-blind": partial(
+        function,
+        cases=[
+            (
+                (
+                    [25, 50, 100],
+                    np.array([[5, 5, 5, 5], [3, 6, 8, 4], [1, 9, 12, 2]]),
+                    np.array([1, 9, 12, 2]),
+                    np.array([4, 7, 9, 3]),
+                ),
+                50,
+            ),
+            (
+                (
+                    [100, 200, 400, 800],
+                    np.array([[10, 20, 36], [13, 23, 33], [0, 0, 0], [14, 24, 34]]),
+                    np.array([14, 24, 34]),
+                    np.array([10, 20, 30]),
+                ),
+                200,
+            ),
+            (
+                (
+                    [0, 500],
+                    np.array([[2, 2], [0, 7]]),
+                    np.array([0, 7]),
+                    np.array([3, 1]),
+                ),
+                0,
+            ),
+        ],
+        why="The second noise adds the same to the squared errors of all steps, on average.",
+        hint="Compare the answers after each number of steps with second, by the mean squared "
+        "difference.",
+        slips=[
+            (
+                lambda steps, answers, labels, second: steps[_best((answers - labels) ** 2)],
+                "The networks have learned the noise of labels, so more steps look better.",
+            ),
+            (
+                lambda steps, answers, labels, second: _best((answers - second) ** 2),
+                "That is the position. Return the number of steps.",
+            ),
+            (
+                lambda steps, answers, labels, second: steps[_best(np.abs(answers - second))],
+                "Only in squared differences does noise add the same to all steps.",
+            ),
+            (
+                lambda steps, answers, labels, second: steps[
+                    np.abs(np.mean(answers - second, axis=1)).argmin()
+                ],
+                "Differences of both signs cancel. Square them first.",
+            ),
+        ],
+    ),
     "04-one-network": partial(
         function,
         cases=[
@@ -458,6 +551,37 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
         ],
     ),
     "06-people": _capped,
+    "06-interval": partial(
+        function,
+        cases=[
+            ((57, 10.0, 0.9), [33.9741491, 80.0258509]),
+            ((3, 20.0, 0.5), [-10.8629436, 16.8629436]),
+            ((240, 2.0, 0.99), [230.78966, 249.21034]),
+        ],
+        why="With noise of scale 10, it is 23 to each side at 90 %: 34 to 80, for a noisy 57.",
+        hint="Laplace noise is farther from 0 than w with a probability of e^(-w / scale). Which "
+        "w makes that 1 - level?",
+        slips=[
+            (
+                lambda noisy, scale, level: _around(
+                    noisy, 2**0.5 * scale * NormalDist().inv_cdf((1 + level) / 2)
+                ),
+                "That is for normal noise of this variance. Laplace noise is large more often.",
+            ),
+            (
+                lambda noisy, scale, level: _around(noisy, scale * np.log(0.5 / (1 - level))),
+                "That leaves out 1 - level on each side, twice as much as allowed.",
+            ),
+            (
+                lambda noisy, scale, level: _around(noisy, 2**0.5 * scale),
+                "That is the standard deviation, which is the same for all levels.",
+            ),
+            (
+                lambda noisy, scale, level: _around(noisy, np.log(1 / (1 - level)) / scale),
+                "A larger scale needs a wider interval.",
+            ),
+        ],
+    ),
     # 7. Reproduce the paper
     "07-relative": partial(
         function,
@@ -526,27 +650,27 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
     "09-bound": partial(
         function,
         cases=[
-            ((0.6, 0.2), 1.09861229),
-            ((0.2, 0.6), 1.09861229),
-            ((0.9, 0.7), 1.09861229),
-            ((0.5, 0.5), 0),
+            ((60, 20, 100, 0.99), 0.373053921),
+            ((600, 200, 1000, 0.9), 0.949863118),
+            ((8, 0, 10, 0.95), 0.363897066),
+            ((50, 50, 50, 0.8), 0),
+            ((0, 7, 20, 0.95), 0),
         ],
-        why="ln 3 = 1.1 is the least ε for 60 % and 20 %.",
-        hint="The definition bounds the quotient by e^ε, for both orders of the files and every "
-        "set.",
+        why="With 60 and 20 hits in a hundred runs, ε is at least 0.37 at 99 %, a third of ln 3.",
+        hint="Divide the lower limit for the first file by the upper limit for the second. Each "
+        "has α = (1 - confidence) / 2. The bound is at least 0.",
         slips=[
-            (lambda p, q: p / q, "That is a quotient. ε is its logarithm."),
             (
-                lambda p, q: abs(p - q),
-                "The definition has the quotient of the probabilities, not their difference.",
+                lambda a, b, n, c: np.log(max(a, 1) / max(b, 1)),
+                "Those are frequencies. How much of them may be chance?",
             ),
             (
-                lambda p, q: np.log(p / q),
-                "Either file can be the first in the definition, so take the larger quotient.",
+                lambda a, b, n, c: epsilon_lower_bound(([a], [b]), (n, n), 2 * c - 1)[0],
+                "Either limit may be wrong. Together they may fail in 1 - confidence of all cases.",
             ),
             (
-                lambda p, q: abs(np.log(p / q)),
-                "All other answers are a set as well, with probabilities 1 - p and 1 - q.",
+                lambda a, b, n, c: np.log(max(_least(a, n, c) / (_least(b, n, c) or np.inf), 1)),
+                "The second probability needs an upper limit: the larger it is, the smaller is ε.",
             ),
         ],
     ),
@@ -593,14 +717,26 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
             ),
         ],
     ),
-    "10-total": partial(
+    "10-tree": partial(
         function,
-        cases=[((2.0, 365), 38.2099463), ((14.0, 7), 37.0405184), ((3.0, 1), 3)],
-        why="The variances of 365 days add up, and the root of 365 is 19.1.",
-        hint="Add the variances of the days, then take the root.",
+        cases=[
+            ((_TREE, 0, 7), 49),
+            ((_TREE, 2, 6), 24),
+            ((_TREE, 5, 5), 9),
+            ((_TREE, 1, 6), 32),
+            ((_TREE, 0, 4), 36),
+        ],
+        why="Any total of up to 2^k days is a sum of at most 2k noisy sums.",
+        hint="Begin on the first day, and take the longest sum that begins there and ends in time.",
         slips=[
-            (lambda noise, days: noise * days, "Variances add up, standard deviations do not."),
-            (lambda noise, days: noise**2 * days, "That is the variance. The noise is its root."),
+            (
+                lambda sums, first, last: sum(sums[0][first : last + 1]),
+                "That adds up single days. Longer sums have less noise together.",
+            ),
+            (
+                lambda sums, first, last: _from_day_0(sums, last + 1) - _from_day_0(sums, first),
+                "A difference of two totals from day 0 on has the noise of both.",
+            ),
         ],
     ),
     **THEORY,

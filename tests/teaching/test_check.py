@@ -7,10 +7,11 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scipy.stats import beta, binomtest, laplace, norm
 
 from snhkit import privacy
 from snhkit.errors import InputError
-from snhkit.geometry import RangeQueries, Region
+from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
 from snhkit.teaching import (
     Verdict,
     check,
@@ -21,8 +22,6 @@ from snhkit.teaching import (
 )
 from snhkit.teaching.assignments import OWN_NUMBERS
 from snhkit.teaching.copies import lectures, tagged
-
-CITY = Region.around(lat=43.04, lon=-87.91, side_m=300)
 
 
 def _weights(scores, epsilon):
@@ -43,15 +42,49 @@ def _quiet(counts, threshold, epsilon, draw, line=2, each=4, again=False):
     return len(counts)
 
 
+def _bounded(a, b, n, confidence, alpha=None, more=1):
+    """The audit's bound, or one with another share of errors, or with two lower limits."""
+    share = alpha or (1 - confidence) / 2
+    low, high = (beta.ppf(share, k, n - k + 1) if k else 0 for k in (a, b))
+    if more:
+        high = beta.ppf(1 - share, b + 1, n - b) if b < n else 1
+    return np.log(max(low / high, 1))
+
+
+def _halved(sums, first, last, level, place):
+    """The total by halving: a node that lies inside, or what its halves have."""
+    start, end = place << level, (place + 1 << level) - 1
+    if last < start or end < first:
+        return 0
+    if first <= start and end <= last:
+        return sums[level][place]
+    return sum(_halved(sums, first, last, level - 1, 2 * place + half) for half in (0, 1))
+
+
+def _till(sums, days):
+    return _halved(sums, 0, days - 1, len(sums) - 1, 0)
+
+
+def _sums(cells, cell_m, x, y, side_m):
+    """The count of a square by the library."""
+    grid = Grid(Region.around(lat=43, lon=-88, side_m=len(cells) * cell_m), len(cells))
+    square = RangeQueries(grid.region, [x], [y], [side_m], [side_m])
+    return SummedArea(grid, cells).sums(square)
+
+
+def _touched(cells, cell_m, x, y, side_m):
+    """The same, with whole cells."""
+    columns, rows = (
+        [k for k in range(len(cells)) if low < (k + 1) * cell_m and k * cell_m < low + side_m]
+        for low in (x, y)
+    )
+    return cells[np.ix_(columns, rows)].sum()
+
+
 FACTS = {
     "01-builds-left": {"left": Fraction(3, 4)},
     "02-bet": {"epsilon": 1},
     "03-one-cell-wins": {"city": Region.around(lat=43.04, lon=-87.91, side_m=3_000)},
-    "04-by-hand": {
-        "noisy": np.full((3, 3), 100.0),
-        "cell_m": 100.0,
-        "box": RangeQueries.squares(CITY, [[150, 150]], 150),
-    },
     "09-neighbour": {"counts": np.eye(5, dtype=int)},
 }
 """Facts of a notebook, for the exercises whose judges need any."""
@@ -69,7 +102,10 @@ RIGHT = {
     "02-sensitivity": np.array([1, 2]),
     "03-noise-of-a-box": lambda side, cell, e: np.sqrt(2) * side / cell / e,
     "03-one-cell-wins": np.stack(np.meshgrid(*2 * [np.arange(10, 3_000, 20)]), -1).reshape(-1, 2),
-    "04-by-hand": 225.0,
+    "04-square": _sums,
+    "04-blind": lambda steps, answers, labels, second: min(
+        (sum((row - second) ** 2), step) for step, row in zip(steps, answers, strict=True)
+    )[1],
     "04-fresh-grids": "0.8",
     "04-one-network": lambda counts, sizes, side: min(
         (abs(size - side), count * side**2 / size**2)
@@ -79,6 +115,9 @@ RIGHT = {
     "05-scaled": lambda epsilon, private, public: np.array([epsilon * private / public]),
     "06-average": lambda grids: np.array([grids**-0.5, 1 / grids]),
     "06-exponents": [40, 1],
+    "06-interval": lambda noisy, scale, level: np.array(
+        laplace.interval(level, loc=noisy, scale=scale)
+    ),
     "06-people": lambda users, most: np.array(
         [k for k, user in enumerate(users) if users[:k].count(user) < most]
     ),
@@ -87,12 +126,14 @@ RIGHT = {
     "08-machines": np.float64(4),
     "08-memory": np.array([24]),
     "08-relative": 0.01,
-    "09-bound": lambda p, q: max(abs(np.log(p) - np.log(q)), abs(np.log(1 - p) - np.log(1 - q))),
+    "09-bound": lambda a, b, n, c: np.log(
+        max(binomtest(a, n).proportion_ci(c).low / binomtest(b, n).proportion_ci(c).high, 1)
+    ),
     "09-guilty": "B, C, E",
     "09-neighbour": (0, 1),
     "10-free": ("kinds", "again"),
     "10-share": lambda epsilon, days: (epsilon / days, 1.414 * days / epsilon),
-    "10-total": lambda noise, days: np.hypot(noise, noise * (days - 1) ** 0.5),
+    "10-tree": lambda sums, first, last: _halved(sums, first, last, len(sums) - 1, 0),
     "10-week": lambda maps: (
         max(sum(e for d, e in maps if d == day) for day, _ in maps),
         sum(e for _, e in maps),
@@ -144,13 +185,25 @@ SLIPS = [
     ("03-noise-of-a-box", lambda side, cell, e: 2**0.5 / e, "noise of one cell"),
     ("03-one-cell-wins", np.zeros((5, 2)), "There are 5 records"),
     ("03-one-cell-wins", np.zeros((30_000, 2)), "spread evenly. Are yours?"),
-    ("04-by-hand", 900, "as a whole cell"),
+    ("04-square", _touched, "as a whole cell"),
+    ("04-square", lambda cells, *square: _sums(cells.T, *square), "is the column"),
+    ("04-square", lambda cells, cell_m, x, y, side_m: cells.sum(), "but should be 15.62"),
+    ("04-blind", lambda steps, answers, labels, second: steps[-1], "more steps look"),
+    ("04-blind", lambda t, a, _, c: np.square(a - c).sum(axis=1).argmin(), "the position"),
+    ("04-blind", lambda t, a, _, c: t[np.abs(a - c).sum(axis=1).argmin()], "Only in squared"),
+    ("04-blind", lambda t, a, _, c: t[np.abs((a - c).sum(axis=1)).argmin()], "signs cancel"),
+    ("04-blind", lambda t, a, _, c: t[np.square(a - c).mean(axis=1).argmax()], "be 50. Hint"),
     ("04-fresh-grids", 1.6, "replacing a record"),
     ("04-one-network", lambda counts, sizes, side: counts[0], "but should be"),
     ("05-bill", 1.6, "also 3 widths"),
     ("05-scaled", lambda e, private, public: e * public / private, "inverted"),
     ("06-average", lambda k: (1 / k, 1 / k), "the error bar is its root"),
     ("06-exponents", [40, 10], "by user"),
+    ("06-interval", lambda x, b, p: norm.interval(p, loc=x, scale=2**0.5 * b), "normal noise"),
+    ("06-interval", lambda x, b, p: laplace.interval(2 * p - 1, x, b), "on each side"),
+    ("06-interval", lambda x, b, p: laplace.interval(p, x, 1 / b), "needs a wider"),
+    ("06-interval", lambda x, b, p: (x - 2**0.5 * b, x + 2**0.5 * b), "for all levels"),
+    ("06-interval", lambda x, b, p: (x, x + b), "Which w makes"),
     ("06-people", lambda users, most: list(range(len(users))), "keeps 3 rows of ada"),
     ("06-people", lambda users, most: [], "keeps 0 rows of ada; more are allowed"),
     ("06-people", lambda users, most: [0, 0], "a row twice"),
@@ -160,8 +213,10 @@ SLIPS = [
     ("08-machines", 16, "variance"),
     ("08-memory", 8, "one number per record"),
     ("08-relative", 0.1, "No root"),
-    ("09-bound", lambda p, q: np.log(p / q), "Either file"),
-    ("09-bound", lambda p, q: abs(np.log(p / q)), "All other answers"),
+    ("09-bound", lambda a, b, n, c: np.log(a / b), "may be chance"),
+    ("09-bound", lambda a, b, n, c: _bounded(a, b, n, c, alpha=1 - c), "Either limit may be"),
+    ("09-bound", lambda a, b, n, c: _bounded(a, b, n, c, more=0), "an upper limit"),
+    ("09-bound", lambda a, b, n, c: _bounded(a, b, n, c) + (a < b), "but should be 0"),
     ("09-guilty", 5, "a set of letters"),
     ("09-guilty", "A, B", "A is ε-private"),
     ("09-guilty", "B, Q", "'Q'"),
@@ -174,7 +229,10 @@ SLIPS = [
     ("10-free", ["kinds", "unbounded"], "Of how many days"),
     ("10-free", ["kinds", "different"], "different numbers"),
     ("10-share", lambda epsilon, days: (epsilon / days, 2**0.5 / epsilon), "the ε of one day"),
-    ("10-total", lambda noise, days: noise * days, "Variances add up"),
+    ("10-tree", lambda sums, first, last: sum(sums[0][first : last + 1]), "Longer sums have"),
+    ("10-tree", lambda sums, a, b: _till(sums, b + 1) - _till(sums, a), "the noise of both"),
+    ("10-tree", lambda sums, a, b: _halved(sums, a, b - 1, len(sums) - 1, 0), "but should be 49"),
+    ("10-tree", lambda sums, first, last: sums[-1][0], "Begin on the first day"),
     ("10-week", lambda maps: (max(e for _, e in maps), sum(e for _, e in maps)), "several maps"),
     ("11-apart", lambda km, epsilon: km * epsilon, "the exponent"),
     ("11-council", "A", "absolutely safe"),
