@@ -4,11 +4,7 @@ import unicodedata
 
 
 def printable(text: str) -> str:
-    """Return a text with a replacement character for each character that is not printable.
-
-    Text of a file could otherwise send commands to the reader's terminal, or show other text than
-    it holds. All kinds of spaces are kept, and line breaks are not.
-    """
+    """Return a text with U+FFFD for all that is not printable, and could command a terminal."""
     return "".join(
         c if c.isprintable() or unicodedata.category(c) == "Zs" else "\ufffd" for c in text
     )

@@ -31,10 +31,7 @@ class Advance(Protocol):
 
 @contextmanager
 def watched(watcher: Watcher) -> Iterator[None]:
-    """Call ``watcher`` with the ``Step`` of this thread's tasks in the block, without a bar.
-
-    An exception that ``watcher`` raises ends the task.
-    """
+    """Call ``watcher`` with each ``Step`` of this thread's tasks; its exceptions end a task."""
     before = _WATCHER.set(watcher)
     try:
         yield

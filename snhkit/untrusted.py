@@ -39,11 +39,9 @@ def parsing(source: str, kind: str) -> Iterator[None]:
 
 
 def only_layer(path: Path, driver: str) -> tuple[str, dict[str, Any]]:
-    """Return the name by which pyogrio reads a file, and pyogrio's description of its only layer.
+    """Return the name by which pyogrio reads a file, and its description of the only layer.
 
-    GDAL guesses the format from the content, and some formats name other files or addresses to be
-    read instead, so the content is checked before GDAL is called: it must be ``driver``, "GeoJSON"
-    or "GPKG", and neither damaged nor too large.
+    GDAL guesses formats, and some name other files to read, so the content is checked first.
     """
     import pyogrio
 
@@ -211,9 +209,7 @@ def refuse_swallowed_rows(
 ) -> None:
     """Raise InputError if a quoted field contains text that looks like rows, or is never closed.
 
-    A quoted field may contain line ends. A stray quotation mark at the start of a field therefore
-    hides all rows up to the next mark. ``is_row`` returns whether the fields of one line look like
-    a whole row. The message names the line on which the field begins.
+    A stray mark at the start of a field hides all rows to the next; ``is_row`` tells rows.
     """
     inside, begun, rows = False, 0, 0
     number = 0

@@ -86,10 +86,7 @@ def hyperparameters(builder: Any) -> dict[str, Any]:
 
 
 def sizes(sizes_m: tuple[float, float], but_for: str = "") -> tuple[float, float]:
-    """Return query sizes (l, u) in metres; raise InputError unless 0 < l <= u < infinity.
-
-    The message inserts ``but_for``, such as "None or ", to name another value that is accepted.
-    """
+    """Return query sizes (l, u), 0 < l <= u metres; messages insert ``but_for``, as "None or "."""
     low, high = two_numbers("sizes_m", sizes_m)
     if not 0 < low <= high < math.inf:
         raise InputError(f"sizes_m must be {but_for}(l, u) with 0 < l <= u metres, not {sizes_m}.")

@@ -186,9 +186,8 @@ def _bucket_rectangles(grid: Grid, length: NDArray[np.int64]) -> Partition:
 def box_energies(boxes: RangeQueries, grid: Grid, leaf: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the energy of boxes in each level of a Haar decomposition over a tree's leaves.
 
-    A box is the vector of its covered shares of the leaves, which are sets of cells. A level's
-    energy is the squared length of its differences between halves of 2, 4, ... leaves; the last is
-    the mean's.
+    A level's is the squared length of differences between halves of 2, 4, ... leaves, the last the
+    mean's, of the vector of each box's covered shares of the leaves, which are sets of cells.
     """
     size = np.bincount(leaf.ravel())
     of_means = np.zeros((len(size) - 1).bit_length() + 1)
@@ -238,9 +237,7 @@ def expected_error(weights: NDArray[np.float64], energies: NDArray[np.float64]) 
 def level_weights(energies: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the shares of epsilon of a binary tree's levels that minimise ``expected_error``.
 
-    The precisions of the levels are a path: p costs energy / p, and a step up costs its weight.
-    Dynamic programming finds the best on a lattice, where the DAWA paper (Sec. 4) searches
-    greedily.
+    Dynamic programming finds a path of precisions, where the DAWA paper (Sec. 4) is greedy.
     """
     if not energies.any():
         return np.eye(len(energies))[0]
@@ -262,11 +259,7 @@ def level_weights(energies: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _polished(weights: NDArray[np.float64], energies: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return weights with the sum 1, after 100 steps that reduce their ``expected_error``.
-
-    At the optimum, a small increase of any weight gains as much; a step enlarges those that gain
-    more.
-    """
+    """Return weights of sum 1 after 100 steps, each of which enlarges those that gain more."""
     for _ in range(100):
         weights = weights / weights.sum()
         twos = 2.0 ** np.arange(len(weights))
@@ -287,10 +280,7 @@ def level_shares(energies: NDArray[np.float64]) -> dict[int, Fraction]:
 def fitted_leaves(
     counts: Mapping[int, NDArray], variances: Mapping[int, float]
 ) -> NDArray[np.float64]:
-    """Return the counts of a binary tree's c leaves that fit noisy counts of its nodes best.
-
-    Weighted least squares in two passes: upwards by precision, downwards by variance.
-    """
+    """Return the leaves' counts that fit those of all nodes best, by weighted least squares."""
     value = np.asarray(counts[0], float)
     variance = np.full(len(value), float(variances[0]))
     below = []

@@ -148,10 +148,7 @@ def least_squares(
 
 
 def p_identity(extra: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return an identity matrix stacked on extra rows, with each column scaled to the sum 1.
-
-    Because of the scaling, one record changes all measured sums by 1 in total.
-    """
+    """Return [I; extra] with columns of sum 1, so that a record changes all sums by 1 in total."""
     rows = np.concatenate([np.eye(extra.shape[1]), extra])
     return rows / rows.sum(axis=0)
 
@@ -169,11 +166,7 @@ def _libraries() -> ThreadpoolController:
 
 @lru_cache(maxsize=16)
 def best_extra_rows(m: int, lengths: tuple[float, float] | None) -> NDArray[np.float64]:
-    """Return the extra rows of the p-Identity strategy with the least error for intervals.
-
-    McKenna et al. (see ``HDMM``), OPT_0 (Sec. 5) with p = m / 16, but at most 32 rows. Only public
-    numbers are used.
-    """
+    """Return the rows with the least error for intervals: OPT_0 of McKenna et al., p = m / 16."""
     gram = interval_gram(m, lengths)
     p = min(max(m // 16, 1), _MAX_EXTRA_ROWS)
     best, least = np.zeros(p * m), float(np.trace(gram))  # the identity's loss, the upper limit

@@ -115,10 +115,7 @@ def average_variance(sides: tuple[int, ...], exponent: int = 2) -> float:
 
 
 def _mean_square(m: int, blocks: int) -> float:
-    """Return the mean of X_b (see ``BlockNoise``) over all intervals of whole cells.
-
-    For each block, intervals that cover it, have one end inside, or both, are summed separately.
-    """
+    """Return the mean of X_b (see ``BlockNoise``) over all intervals of whole cells."""
     g = m // blocks
     before = np.arange(blocks) * float(g)
     after = m - g - before

@@ -106,10 +106,7 @@ class HTF:
 
 
 def consistent(levels: list[Level]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the leaves' ends, shape (c, 4), and the counts that fit those of all nodes best.
-
-    Weighted least squares in two passes: upwards by precision, downwards by variance.
-    """
+    """Return the leaves' ends, shape (c, 4), and the counts that fit those of all nodes best."""
     value = [level.counts.copy() for level in levels]
     variance = [level.variance.copy() for level in levels]
     sums = []

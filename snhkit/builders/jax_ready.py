@@ -33,11 +33,7 @@ def require_jax(method: str) -> None:
 
 
 def refuse_forked(method: str) -> None:
-    """Raise InputError if this process was forked from one in which JAX had run.
-
-    JAX would never end here. The process that calls this first is taken to be the one in which it
-    runs.
-    """
+    """Raise InputError in a fork of a process in which JAX had run, where JAX would never end."""
     if _BACKEND_PROCESS and _BACKEND_PROCESS[0] != os.getpid():
         raise InputError(
             f"{method}: this process was forked from a process in which JAX had run, "

@@ -73,11 +73,7 @@ def explore_in_voila(
     visitors: bool = False,
     background: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Serve the explorer as an app without code on the loopback address, with a token.
-
-    Voila runs as its own server, not as an extension of Jupyter's, so it runs no code from the
-    page.
-    """
+    """Serve the explorer alone on the loopback address, with a token, by Voila's own server."""
     _require("voila")
     _add_to_path(_HERE / "_jupyter")  # templates that load nothing from the network
     # Voila's import would compile a grammar of addresses for 3 s, and nothing here uses it.

@@ -77,10 +77,7 @@ def main() -> None:
 
 
 def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
-    """Repeat a Ctrl-C that was lost because it arrived in a callback of the garbage collector.
-
-    JAX has such a callback; without this function, about one Ctrl-C of ten would be lost.
-    """
+    """Repeat a Ctrl-C that was lost in a callback of the garbage collector, such as JAX's."""
     if lost.exc_type is KeyboardInterrupt:
         # threading.Timer would wait for its thread to start, and an interrupt that arrives during
         # this wait would be lost.
@@ -112,11 +109,7 @@ def _fail(message: str) -> NoReturn:
 
 
 def keep_compiled() -> None:
-    """Let this process and its children keep compiled programs in the user's cache folder.
-
-    JAX must not be imported yet. The cache holds programs and the shapes of arrays, no values. The
-    library does not call this, since programs that import it keep their own settings of JAX.
-    """
+    """Keep JAX's compiled programs, which hold no values, in a folder; before JAX is imported."""
     folder = platformdirs.user_cache_path("snhkit", appauthor=False) / "jax"
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         with contextlib.suppress(OSError):  # without a writable folder nothing is kept

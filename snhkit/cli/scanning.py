@@ -72,11 +72,7 @@ def opened(
     options: dict[str, Any],
     scanned: bool = False,
 ) -> "Iterator[tuple[PrivateDataset, Points | None]]":
-    """Yield the dataset and the public points that the options name.
-
-    The rows of folders and large files, or with ``scan_options`` or ``scanned``, are counted as
-    they are read.
-    """
+    """Yield dataset and public points; folders and large files are counted as they are read."""
     from snhkit.data.sources.files import is_large
     from snhkit.dataset import PrivateDataset
 

@@ -27,9 +27,7 @@ _KERNEL_BYTES = 600_000_000  # of a visitor who has built, and some to spare
 class GuardedSocket(VoilaKernelWebsocketHandler):
     """The websocket between a page and its kernel, for well-formed messages at a bounded rate.
 
-    Voila reads messages in Jupyter's first protocol as if they were in its second, and Jupyter's
-    server believes the number of parts that a message states. Either can keep the server's only
-    thread busy, and fill the memory, without end.
+    Other messages could keep the server's only thread busy without end (SECURITY.md).
     """
 
     max_message_size = _MOST_BYTES  # type: ignore[assignment] - a property of tornado's handler

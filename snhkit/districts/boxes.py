@@ -74,11 +74,9 @@ def read_boxes(path: str | os.PathLike[str]) -> "pd.DataFrame | gpd.GeoDataFrame
 
 
 def estimates_text(frame: "pd.DataFrame | gpd.GeoDataFrame", suffix: str) -> str:
-    """Return a frame of estimates as the text of a file; unknown values are empty, or null.
+    """Return a frame of estimates as the text of a file, rounded; unknown is empty, or null.
 
-    The frame is a result of ``Release.estimate``. Its estimates are rounded; other columns are
-    kept. In ".csv", rectangles are given by their sides in degrees, and other shapes are left out;
-    ".geojson" and ".json" are GeoJSON.
+    In ".csv", rectangles are given by their sides in degrees, and other shapes are left out.
     """
     import geopandas as gpd
 
@@ -132,10 +130,7 @@ def _from_csv(path: Path) -> pd.DataFrame:
 
 
 def _table(path: Path) -> pd.DataFrame:
-    """Return the rows of a csv file as text.
-
-    Every row must have as many fields as the header.
-    """
+    """Return the rows of a csv file as text, each with as many fields as the header."""
     with parsing("the file", "CSV"):
         lines = path.read_text(encoding="utf-8-sig").split("\n")
         delimiter = max(",;\t|", key=lines[0].count)

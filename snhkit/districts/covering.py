@@ -40,8 +40,7 @@ def _over_grid(grid: Grid, polygons: NDArray[Any]) -> tuple[NDArray, ...]:
     """Return owners, corners and shares of boxes of a grid's cells that cover polygons.
 
     A box is a cell that a border crosses, or a run of cells in one row with equal shares. By
-    Green's theorem, the covered area of a cell is a sum over the pieces into which the lines of the
-    grid cut the borders, so the time grows with the number of pieces, and nothing is intersected.
+    Green's theorem, a cell's covered area is a sum over the pieces of borders in its row.
     """
     owner, start, end = _edges(polygons)
     start, end = start / grid.cell_m, end / grid.cell_m
@@ -76,10 +75,7 @@ def _edges(polygons: NDArray[Any]) -> tuple[NDArray, NDArray, NDArray]:
 
 
 def _shares(owner: NDArray, start: NDArray, end: NDArray, m: int) -> NDArray[Any]:
-    """Return the boxes of ``_over_grid``: owner, row, first column, end and share, shape (p, 5).
-
-    The edges of polygons are given in cells of a grid of m by m cells.
-    """
+    """Return the boxes of ``_over_grid``: owner, row, columns, share, (p, 5); edges in cells."""
     edge, at = [np.arange(len(owner))] * 2, [np.zeros(len(owner)), np.ones(len(owner))]
     for axis in (0, 1):  # where edges cross lines of the grid, as shares of their lengths
         low, high = np.minimum(start, end)[:, axis], np.maximum(start, end)[:, axis]
@@ -174,10 +170,7 @@ def areal(shapes: NDArray[Any]) -> NDArray[Any]:
 
 
 def refuse_tangled(shapes: NDArray[Any]) -> None:
-    """Raise InputError if too many edges of a polygon are near each other, as in a star of spikes.
-
-    To check such a polygon, or to cut it, would take minutes.
-    """
+    """Raise InputError if too many edges are near each other: checks would take minutes."""
     for row in np.flatnonzero(shapely.get_num_coordinates(shapes) > 2 * MAX_NEAR):
         xy, ring = shapely.get_coordinates(
             shapely.get_rings(shapely.get_parts(shapes[row])), return_index=True

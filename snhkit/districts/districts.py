@@ -332,11 +332,7 @@ def _full_turn(crs: CRS) -> float:
 def _cut(
     shapes: NDArray[Any], nearby: tuple[float, float, float, float], turn: float
 ) -> NDArray[Any]:
-    """Return the parts of shapes inside a box, also of shapes that are 360 degrees off.
-
-    ``nearby`` is the box: west, south, east, north. ``turn`` is the result of ``_full_turn``. If it
-    is not 0, parts that lie in the box after a shift of 360 degrees of longitude are included.
-    """
+    """Return the parts of shapes inside the box ``nearby``, also of those one ``turn`` off."""
     west, south, east, north = nearby
     low_x, low_y, high_x, high_y = shapely.bounds(shapes).T
     rest = ~((low_x >= west) & (low_y >= south) & (high_x <= east) & (high_y <= north))
@@ -353,11 +349,7 @@ def _cut(
 
 
 def _refuse_wide_edges(shapes: NDArray[Any], turn: float) -> None:
-    """Raise InputError if an edge spans more than 180 degrees of longitude.
-
-    Such an edge was probably meant to cross the antimeridian, but runs the other way round the
-    globe. ``turn`` is 360 degrees in the unit of the coordinates.
-    """
+    """Raise InputError if an edge spans half a ``turn``: it should cross the antimeridian."""
     parts, shape_of = shapely.get_parts(shapes, return_index=True)
     rings, part_of = shapely.get_rings(parts, return_index=True)
     xy, ring_of = shapely.get_coordinates(rings, return_index=True)
@@ -375,10 +367,7 @@ def _refuse_wide_edges(shapes: NDArray[Any], turn: float) -> None:
 def _refuse_misplaced(
     shapes: NDArray[Any], nearby: tuple[float, float, float, float], turn: float, crs: CRS
 ) -> None:
-    """Raise InputError if shapes miss the region because coordinates are swapped or not in degrees.
-
-    ``nearby`` is the box in degrees around the region, and ``turn`` is 360 degrees.
-    """
+    """Raise InputError if shapes miss the region: swapped coordinates, or not in degrees."""
     there = shapes[~shapely.is_empty(shapes)]
     if not there.size:
         return

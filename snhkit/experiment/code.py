@@ -38,10 +38,7 @@ def from_synthetic_city(key: str, n: int) -> str:
 def from_files(
     region: Region, path: str, columns: Iterable[tuple[str, str]] = (), public: str | None = None
 ) -> str:
-    """Return code that reads ``records`` and ``public`` from files.
-
-    ``columns`` are arguments of ``read_points``, such as ("user", "rider_id").
-    """
+    """Return code that reads ``records``, with ``columns`` for ``read_points``, and ``public``."""
     chosen = "".join(f", {name}={column!r}" for name, column in columns)
     theirs = "None" if public is None else f"snh.read_points({public!r}, region)"
     place = f"lat={region.lat!r}, lon={region.lon!r}, side_m={region.side_m!r}"

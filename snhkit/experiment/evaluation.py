@@ -109,10 +109,7 @@ def asked(truth: Points | ExactCounts, boxes: RangeQueries) -> Asked:
 
 
 def anywhere(queries: RangeQueries, seed: int = 0) -> RangeQueries:
-    """Return boxes of the same sizes as the given boxes, placed uniformly inside the region.
-
-    Sides longer than the region's are shortened to it. The same public seed draws the same places.
-    """
+    """Return boxes of the same sizes, at most the region's, placed uniformly by a public seed."""
     side = queries.region.side_m
     width, height = np.minimum(queries.width, side), np.minimum(queries.height, side)
     share = np.random.default_rng(seed).uniform(size=(2, len(queries)))
@@ -121,10 +118,7 @@ def anywhere(queries: RangeQueries, seed: int = 0) -> RangeQueries:
 
 
 def adds_up(release: Release, n: int) -> float:
-    """Return the sum of the answers for tiles of about 100 m that cover the region, divided by n.
-
-    The tiles do not overlap, so the result is 1, apart from noise, if answers add up.
-    """
+    """Return the sum of answers for 100 m tiles of the region, divided by n: 1 if they add up."""
     tiles = Grid(release.region, max(1, round(release.region.side_m / TILE_M))).boxes()
     total = sum(float(release.answer(part).sum()) for part in tiles.chunks(_CHUNK))
     return total / n if n else float("nan")

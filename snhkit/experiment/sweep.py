@@ -76,10 +76,7 @@ class Cell:
 def measured(
     cell: Cell, place: Place, bands_m: Sequence[tuple[float, float]], queries: int
 ) -> list[list[float]]:
-    """Build the releases of a combination, and return the ``MEASURES`` for each size band.
-
-    If the builder depends on query sizes, one release is built for each band, else one for all.
-    """
+    """Return the ``MEASURES`` for each size band; a builder that fits all is built once."""
     dataset, asked = _exam(place, cell.n, cell.seed, tuple(bands_m), queries)
     releases: dict[Builder, Release] = {}
     found = []

@@ -184,20 +184,14 @@ class SummedArea:
     def _place(
         self, low: Float[np.ndarray, " q"], high: Float[np.ndarray, " q"]
     ) -> tuple[Int[np.ndarray, "2 q"], Float[np.ndarray, "2 q"]]:
-        """Return the cell at each end of q intervals along an axis, and its place there, 0 to 1.
-
-        Ends outside the region are moved to the region's border.
-        """
+        """Return the cell at each end of q intervals along an axis, and the place there, 0 to 1."""
         t = np.stack([low, high]) / self.grid.cell_m
         t = np.minimum(np.maximum(t, 0), self.grid.m)
         cell = np.minimum(t.astype(np.int64), self.grid.m - 1)
         return cell, t - cell
 
     def _upto(self, x: tuple, y: tuple) -> NDArray[np.float64]:
-        """Return sums of the spread values over boxes [0, x) by [0, y), given as from ``_place``.
-
-        Bilinear interpolation of the summed-area table gives these sums exactly.
-        """
+        """Return bilinear interpolations of the table: the sums over [0, x) by [0, y)."""
         (i, u), (j, v) = x, y
         flat, row = self.table.ravel(), self.grid.m + 1
         at = i * row + j

@@ -206,10 +206,7 @@ class Partition:
 def _pieces(
     edges: NDArray[np.float64], cell: NDArray, piece: NDArray, pieces: NDArray
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the lower and upper edges of pieces along one axis, from numbers of cells and pieces.
-
-    The last piece of a cell ends exactly at the upper edge of the cell.
-    """
+    """Return edges of pieces along an axis; the last ends exactly at its cell's upper edge."""
     low, high = edges[cell], edges[cell + 1]
     start = low + (high - low) * (piece / pieces)
     end = low + (high - low) * ((piece + 1) / pieces)
@@ -320,10 +317,7 @@ def _dominated(
 
 
 class CellLookup:
-    """A table that finds the cell of a partition that contains each given position.
-
-    For each square of an auxiliary grid, it lists the few cells that overlap the square.
-    """
+    """A table that finds the cell of a position among the few that overlap its square."""
 
     def __init__(self, cells: Partition) -> None:
         wanted = 2 ** math.ceil(math.log2(max(len(cells), 64)) / 2 + 1)

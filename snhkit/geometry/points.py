@@ -146,8 +146,5 @@ def _times(time: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
 
 
 def windows(day: NDArray[np.int64], days: int) -> NDArray[np.int64]:
-    """Return the index of the window of ``days`` days that each day lies in.
-
-    Window 0 begins on a Monday, 1969-12-29, so windows of 7 days are calendar weeks.
-    """
+    """Return the window of ``days`` days of each day; window 0 begins on Monday, 1969-12-29."""
     return (day + _FIRST_MONDAY) // days

@@ -20,13 +20,8 @@ _BEYOND = 0.02  # margin of the polynomial's box, as a share of the region's ext
 class Approximation:
     """A polynomial that approximates ``Region.to_xy`` with an error of at most ``error_m`` metres.
 
-    Let u and v be the longitude and the latitude relative to the region's centre, in degrees. In
-    metres from the region's lower-left corner, with sums over all a and b, the polynomial is ::
-
-        x = side_m / 2 + u * sum(x[a][b] * u^(2 a) * v^b)
-        y = sum(y[a][b] * u^(2 a) * v^b)
-
-    Other powers of u do not occur, because the projection is symmetric about the meridian u = 0.
+    For u and v, degrees east and north of the region's centre, x is side_m / 2 plus the sum of
+    x[a][b] u^(2 a + 1) v^b, and y the sum of y[a][b] u^(2 a) v^b, by symmetry about u = 0.
     """
 
     region: Region
@@ -97,10 +92,7 @@ def _fitted(
 def _places(
     region: Region, low: tuple[float, float], high: tuple[float, float], at: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return p * p places in a box: longitudes and latitudes relative to the centre, and metres.
-
-    ``at`` are the positions of the p columns and rows, from -1 to 1, the ends of a side of the box.
-    """
+    """Return p * p places in a box: degrees east and north of the centre, and metres."""
     lat, lon = ((a + b) / 2 + at * (b - a) / 2 for a, b in zip(low, high, strict=True))
     lon, lat = (a.ravel() for a in np.meshgrid(lon, lat))
     return lon - region.lon, lat - region.lat, region.to_xy(lat, lon)

@@ -123,10 +123,7 @@ class PackedCounts:
         return cell, (steps - (cell << _BITS)).astype(np.uint64)
 
     def _around(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the sums below and left of the corners of the cells (i, j), shape (4, 2, 2, q).
-
-        The first axis is for the corners of a cell, the next two are for those of a box.
-        """
+        """Return sums below and left of cells' corners, (4, 2, 2, q): of a cell, then of a box."""
         found = np.empty((4, *i.shape), np.int64)
         band = i // BAND
         for k in np.unique(band):

@@ -247,10 +247,7 @@ def _sizes(sizes_m: tuple[float, float]) -> tuple[float, float]:
 def _expected(
     name: str, place: Situation, epsilon: float, sizes_m: tuple[float, float]
 ) -> dict[str, float] | None:
-    """Return the expected errors at an epsilon per record with their bounds; None if unmeasured.
-
-    If the mean side lies between those of two size bands, their predictions are interpolated.
-    """
+    """Return expected errors with bounds, interpolated between bands; None if unmeasured."""
     fits: Mapping[str, Any] = plan_table()["fits"].get(method(name) and name, {})
     middles = [sum(band) / 2 for band in SIZE_BANDS_M]
     at = np.interp(np.log(sum(sizes_m) / 2), np.log(middles), np.arange(len(middles)))

@@ -184,11 +184,7 @@ def recommend(
 
 
 def prospects(n: int, **terms: Any) -> list[tuple[str, list[str]]]:
-    """Return, for some values of epsilon, the expected errors of squares of each size band.
-
-    Each error is that of the best method for the band, as text; "unknown" if none was measured.
-    ``terms`` are arguments of ``recommend``: ``region``, ``unit`` and ``max_per_user``.
-    """
+    """Return, for some epsilons, the best method's expected error for each size band."""
     rows = []
     for epsilon in _TRIED:
         texts = []

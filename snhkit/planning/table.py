@@ -62,10 +62,7 @@ class Situation:
         unit: str = "record",
         max_per_user: int | None = None,
     ) -> "Situation":
-        """Return the public numbers for n records; the arguments are those of ``expected_error``.
-
-        Numbers outside the measured range are replaced by the nearest in the range.
-        """
+        """Return the numbers for n records, moved into the measured ranges."""
         n = whole("n", n, least=1, most=_MOST_RECORDS)
         sensitivity = PrivacyUnit(unit, max_per_user).sensitivity
         if public is not None and region is not None and public.region != region:
@@ -182,10 +179,7 @@ _FLOOR = 0.5  # the number of pairs that is assumed if no two points share a cel
 
 
 def crowding(points: Points) -> NDArray[np.float64]:
-    """Return log probabilities that two random points share a cell of ``CROWDING_M``, shape (3,).
-
-    They are estimated without bias for any number of points from 100.
-    """
+    """Return unbiased log chances that two random points share a cell of ``CROWDING_M``."""
     n = _enough(points)
     found = []
     for width in CROWDING_M:
@@ -200,8 +194,7 @@ def crowding(points: Points) -> NDArray[np.float64]:
 def sparsity(points: Points) -> NDArray[np.float64]:
     """Return the log mean inverse share of points in squares around random points, shape (4,).
 
-    The squares are those of each of ``SIZE_BANDS_M``, and a share is at least 0.001, as in relative
-    errors. A large value means that many points lie where noise is large relative to counts.
+    A large value means that many points lie where noise is large relative to counts.
     """
     n, side_m = _enough(points), points.region.side_m
     found = []

@@ -187,11 +187,7 @@ def audited_epsilon(
 def projected(
     mechanism: Callable[[Any], ArrayLike], one: Any, other: Any, runs: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], int]:
-    """Return the outputs of runs for two inputs, projected to one number each, shape (runs,).
-
-    Also returned are candidate thresholds, shape (t,), and how many first runs gave them and
-    the direction (Fisher's discriminant); compute bounds from later runs only.
-    """
+    """Return both inputs' outputs as numbers, thresholds, and how many first runs chose these."""
     if runs < 4:
         raise InputError(f"audit: runs must be at least 4, not {runs}.")
     seen = [[], []]
@@ -273,10 +269,7 @@ def _bounds(
     confidence: float,
     delta: float,
 ) -> NDArray[np.float64]:
-    """Return lower bounds on epsilon from events at each of t thresholds, shape (4, t).
-
-    The events are "above" (rows 0, 1) and "not above" (2, 3), more probable for ``a`` or for ``b``.
-    """
+    """Return lower bounds from "above" (rows 0, 1) and "not above" (2, 3) t thresholds, (4, t)."""
     above = [len(x) - np.searchsorted(np.sort(x), thresholds) for x in (a, b)]
     below = [len(x) - hits for x, hits in zip((a, b), above, strict=True)]
     found = [

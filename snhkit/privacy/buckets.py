@@ -24,9 +24,7 @@ def noisy_buckets(
 ) -> tuple[NDArray[np.int64], Spend]:
     """Return the lengths of a private partition of a line of grid cells, shape (buckets,).
 
-    The cells in the order ``along`` are cut into buckets of ``longest`` cells, a power of four, and
-    quartered while the deviation from the median, less a bias that grows with depth, plus noise is
-    above 0. docs/privacy.md has the proof.
+    Buckets of ``longest`` cells are quartered as in PrivTree; docs/privacy.md has the proof.
     """
     epsilon = epsilon_share(epsilon)
     if not isinstance(histogram, Histogram):

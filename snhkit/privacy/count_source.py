@@ -39,10 +39,7 @@ class CountSource(Protocol):
         ...
 
     def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the numbers, ascending, and counts of a depth's squares that hold records.
-
-        Both have the shape (c,); the numbers are those of ``geometry.dyadic.square_of``.
-        """
+        """Return the ``square_of`` numbers, ascending, and counts of squares with records, (c,)."""
         ...
 
     def boxes(self, queries: RangeQueries) -> NDArray[np.int64]:
@@ -50,10 +47,7 @@ class CountSource(Protocol):
         ...
 
     def strata(self, by: By) -> "Callable[[], Iterable[CountSource]]":
-        """Return a function that divides the records into a source for each stratum.
-
-        InputError is raised if the records lack the times or the column for it.
-        """
+        """Return a function that divides the records; InputError if they lack what it needs."""
         ...
 
 

@@ -37,8 +37,7 @@ def ledger_of(
 ) -> DataLedger:
     """Return the ledger that is named for a file or folder of records, or else FILE.ledger.
 
-    The latter is that beside the file, or beside what a link leads to. InputError is raised if both
-    exist and differ.
+    That is beside the file or what a link leads to; InputError if both exist and differ.
     """
     if named is not None:
         return DataLedger(Path(named), named=True)

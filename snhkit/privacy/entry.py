@@ -38,10 +38,7 @@ class Entry:
 
 
 def left(budget: Budget, entries: Iterable[Entry], rho: Fraction | None = None) -> Cost:
-    """Return what is left of a budget: of rho with a delta, else of epsilon.
-
-    Callers may give the budget's ``rho``, which is computed slowly.
-    """
+    """Return what is left of a budget: rho with a delta, else epsilon; ``rho`` is the budget's."""
     used = total(entries)
     if not budget.delta:
         return Cost(budget.epsilon - used.epsilon, Fraction(0), Fraction(0))

@@ -84,10 +84,7 @@ def replayed(
     path: Path,
     line: int,
 ) -> tuple[Entry, ...]:
-    """Return a ledger's entries after events from line ``line`` on, each field checked.
-
-    InputError names the line and the field. All charges must be within the budget.
-    """
+    """Return the entries after events from ``line`` on; InputError names the line and field."""
     known = list(entries)
     used = total(known)
     for number, event in enumerate(events, start=line):

@@ -20,8 +20,7 @@ from snhkit.privacy.spend import Spend
 def noise_multiplier(epsilon: Fraction, delta: Fraction, steps: int) -> float:
     """Return the noise's standard deviation for sums of sensitivity 1, all steps together.
 
-    Together the steps are one Gaussian mechanism of sqrt(steps) times the sensitivity (Dong, Roth
-    and Su 2022; Balle and Wang 2018). ImportError is raised without dp-accounting.
+    They are one Gaussian mechanism of sqrt(steps) times the sensitivity (Dong et al. 2022).
     """
     from dp_accounting.pld.accountant import get_smallest_gaussian_noise
     from dp_accounting.pld.common import DifferentialPrivacyParameters
@@ -68,10 +67,7 @@ def clipped_sum(gradients: NDArray[np.float32], clip: float) -> NDArray[np.float
 
 
 class NoisyGradients:
-    """Noisy sums of gradients of squared errors; the labels, scaled exact counts, stay inside.
-
-    ``noise`` has one row for each sum of at most ``batch`` boxes.
-    """
+    """Noisy sums of gradients of squared errors; the labels, scaled exact counts, stay inside."""
 
     def __init__(
         self, labels: ArrayLike, noise: NDArray[np.float32], *, batch: int, clip: float
@@ -83,10 +79,7 @@ class NoisyGradients:
     def sum(
         self, chosen: NDArray[np.int64], predicted: ArrayLike, slopes: ArrayLike
     ) -> NDArray[np.float32]:
-        """Return the noisy sum, shape (size,), of clipped gradients of the chosen boxes' errors.
-
-        BudgetExceeded is raised when all rows of noise are used up.
-        """
+        """Return a noisy sum of clipped gradients of chosen boxes' errors while noise is left."""
         if len(chosen) > self._batch:
             raise InputError(
                 f"gradients: a sum can have at most {self._batch} boxes, not {len(chosen)}."

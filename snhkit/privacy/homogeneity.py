@@ -102,8 +102,7 @@ def homogeneity(
 ) -> NDArray[np.int64]:
     """Return, for each node, the sums of abs(count - mean) of its halves, each rounded down.
 
-    Cells with ``half`` 2 k and 2 k + 1 make up node k. Rounding down whole numbers' quotients does
-    not change the sensitivity, which is whole.
+    Cells of ``half`` 2 k and 2 k + 1 are node k. Rounding keeps the whole sensitivity.
     """
     size = np.bincount(half, minlength=2 * nodes)
     held, apart = np.zeros((2, 2 * nodes), np.int64)

@@ -275,10 +275,7 @@ def _accepted_as_gaussian(
 
 
 def gaussian_for_demonstration(count: int, std: float, entropy: Entropy) -> NDArray[np.float32]:
-    """Return normal draws, shape (count,), in floating point, whose rounding can reveal values.
-
-    For demonstrations only. The Box-Muller transform makes two of two uniform numbers.
-    """
+    """Return normal draws in floating point, by Box-Muller, whose rounding can reveal values."""
     words = entropy.words(2 * math.ceil(count / 2)) >> np.uint64(11)
     even, turn = ((words + np.uint64(1)).astype(np.float64) * 2.0**-53).reshape(2, -1)
     radius = std * np.sqrt(-2 * np.log(even))

@@ -31,10 +31,7 @@ def open_ledger(
     unit: PrivacyUnit,
     budget: Budget | Epsilon | None,
 ) -> Ledger:
-    """Return the ledger of a dataset: a file's, another dataset's, or a new one in memory.
-
-    InputError is raised if it belongs to other records, another unit or budget, or lacks a budget.
-    """
+    """Return a file's ledger, another dataset's or a new one; InputError if it does not fit."""
     if isinstance(ledger, StoredLedger):
         ledger = ledger.path
     if isinstance(ledger, Ledger):

@@ -149,10 +149,7 @@ def _replayed(
     budget: Budget,
     rho: Fraction,
 ) -> tuple[tuple[Entry, ...], tuple[dict[str, Any], ...], tuple[Entry, ...]]:
-    """Return the entries of complete lines, the events of the tail, and the entries of both.
-
-    ``events`` are the journal's last, and ``written`` the entries of those before.
-    """
+    """Return entries of complete lines, events of the tail, and the entries of both."""
     first = journal.line - len(events) + 1
     written = replayed(events, written, budget, rho, journal.path, first)
     if not journal.tail:

@@ -43,10 +43,7 @@ _WHOLE = 1e-6  # a query consists of whole cells if the parts of cells add up to
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimates:
-    """The answers of a release to q queries; what is computed once serves all of them.
-
-    ``queries`` are boxes, polygons in metres, or numbers of districts of a ``PolygonModel``.
-    """
+    """A release's answers to boxes, polygons in metres or numbers of districts, computed once."""
 
     release: "Release"
     queries: RangeQueries | LocalDistricts | NDArray[np.int64]
@@ -167,12 +164,7 @@ class Estimates:
         return self._summed(share)
 
     def bounds(self, level: float) -> NDArray[np.float64]:
-        """Return a lower and an upper bound of each true count, shape (q, 2); nan if unknown.
-
-        They follow from the noise alone where a query consists of whole cells whose noise is
-        independent and of known distribution; elsewhere, from errors that were measured on public
-        cities.
-        """
+        """Return bounds of each true count, shape (q, 2), as ``Release.estimate`` explains."""
         return np.maximum(self._ends(level), 0)
 
     def with_bounds(self, level: float = DEFAULT_LEVEL) -> NDArray[np.float64]:
@@ -276,10 +268,7 @@ class Estimates:
 def estimates(
     releases: "Mapping[str, Release]", queries: Queries, level: float = DEFAULT_LEVEL
 ) -> pd.DataFrame:
-    """Return the frames of several releases of one region for the same queries, together.
-
-    Two more columns, ``release`` (the name) and ``epsilon``, come before the answers.
-    """
+    """Return several releases' frames for the same queries, with their names and epsilons."""
     answers = (
         (Estimates.of(release, queries), {"release": name, "epsilon": float(release.epsilon)})
         for name, release in releases.items()
@@ -376,10 +365,7 @@ def _of_grid(
 
 
 def _of_blocks(m: int, noise: BlockNoise, corner: tuple[int, int], w: NDArray) -> float:
-    """Return the noise variance of a polygon's count (the formula is in ``BlockNoise``).
-
-    ``w`` holds the covered fraction of each cell, from the column and row ``corner`` on.
-    """
+    """Return the variance (see ``BlockNoise``) of shares ``w`` of cells from ``corner`` on."""
     total = 0.0
     for row, b in zip(noise.weights, noise.blocks, strict=True):
         if any(row):
@@ -401,10 +387,7 @@ def _block_sums(w: NDArray, first: int, size: int, axis: int) -> NDArray[np.floa
 def _weights(
     grid: Grid, owner: NDArray[np.int64], boxes: RangeQueries, share: NDArray[np.float64]
 ) -> Iterator[tuple[int, tuple[tuple[int, int], NDArray[np.float64]]]]:
-    """Yield each polygon's number and shares of cells, from ``LocalDistricts.cover``.
-
-    Shares are an array, after the first column and row that it belongs to.
-    """
+    """Yield each polygon's number, the first cell of its box, and the shares of cells there."""
     low = np.rint(np.stack([boxes.x, boxes.y], axis=1) / grid.cell_m).astype(np.int64)
     high = np.rint(np.stack([boxes.x1, boxes.y1], axis=1) / grid.cell_m).astype(np.int64)
     for rows in np.split(np.arange(len(owner)), np.flatnonzero(np.diff(owner)) + 1):

@@ -148,11 +148,7 @@ def _settled(
 def _nearest(
     values: Float[np.ndarray, " c"], variance: Float[np.ndarray, " c"], weights: Any, sums: NDArray
 ) -> Float[np.ndarray, " c"]:
-    """Return the likeliest counts of at least 0 that have the sums, given noisy ones.
-
-    Counts of variance 0 stay. The dual of this projection has a variable for each sum, which
-    Newton's method finds.
-    """
+    """Return the likeliest counts of at least 0 with these sums, by Newton's method on the dual."""
     weights = weights @ sparse.diags_array((variance > 0).astype(float))
     price = np.zeros(len(sums))
     for _ in range(_STEPS):

@@ -49,11 +49,7 @@ def encode(description: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> byt
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, NDArray]]:
-    """Return the description and the arrays of a release file; their values are not checked.
-
-    A small hostile file cannot fill the memory: arrays are no larger than the file, and the number
-    of values in the description is limited.
-    """
+    """Return the description and the arrays of a release file, unchecked, in bounded memory."""
     path = Path(path)
     if not path.is_file():
         raise ReleaseFileError(f"{path}: there is no such file.")
@@ -119,11 +115,7 @@ def check_numbers(value: Any) -> None:
 
 
 def check_header(header: Any) -> dict[str, Any]:
-    """Return a release file's header, after a check of every field but the inside of ``settings``.
-
-    The costs in ``spends`` must add up to epsilon or, for Gaussian noise, to no more than epsilon
-    and delta allow. InputError names the first field at fault.
-    """
+    """Return a header after a check of all fields but the inside of ``settings``, and costs."""
     if not isinstance(header, dict):
         raise InputError("damaged: its header is not a JSON object.")
     _refuse_deep(header, _MAX_DEPTH)

@@ -52,8 +52,7 @@ class Counted(NamedTuple):
 def scales(told: Counted) -> NDArray[np.float64]:
     """Return the number of records by which each query's error is divided in the table.
 
-    It is the root of a sum: the known variance of the noise, that of one noisy count (2 /
-    epsilon^2), and the answer, if positive, divided by epsilon.
+    Its square is the known noise variance, that of one count, and a positive answer / epsilon.
     """
     one = 1 / told.epsilon
     known = np.where(np.isnan(told.variance), 0.0, told.variance)
@@ -71,8 +70,7 @@ def bins_of(told: Counted) -> NDArray[np.int64]:
 def usual_bounds(method: str, told: Counted, level: float) -> NDArray[np.float64]:
     """Return bounds of true counts, shape (q, 2), from errors measured on public cities.
 
-    They may be negative, and are nan where the variance of the noise is unknown and the method was
-    not measured.
+    They may be negative; they are nan if neither noise nor errors of the method are known.
     """
     if not 0.5 <= level <= 0.99:
         raise InputError(f"level must be from 0.5 to 0.99, not {level!r}.")
@@ -102,8 +100,7 @@ def exact_bounds(
 ) -> NDArray[np.float64]:
     """Return bounds, shape (q, 2), of sums of whole ``cells`` from the distribution of noise alone.
 
-    ``variance`` is that of one cell's noise, independent discrete Laplace or ``gaussian``. Bounds
-    may be negative.
+    ``variance`` is one cell's, of discrete Laplace or ``gaussian`` noise; bounds may be negative.
     """
     counts, which = np.unique(np.rint(cells).astype(int), return_inverse=True)
     half = np.array([_half_width(int(k), variance, level, gaussian) for k in counts])[which]
@@ -183,10 +180,7 @@ def _quantiles(method: str) -> NDArray[np.float64]:
 
 
 def _filled(quantiles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return quantiles, shape (bins, levels), with the nearest measured bin for missing (nan) ones.
-
-    Bins are 3 apart for each step of the side, 2 for one of the number of cells, 1 for the answer.
-    """
+    """Return quantiles in which the nearest measured bin replaces missing (nan) ones."""
     place = np.stack(np.unravel_index(np.arange(len(quantiles)), SHAPE), axis=1)
     known = np.flatnonzero(np.isfinite(quantiles).all(axis=1))
     apart = np.abs(place[:, None] - place[known][None]) @ np.array([3, 2, 1])

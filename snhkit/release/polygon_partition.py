@@ -107,11 +107,7 @@ class PolygonPartition:
     def shares(
         self, shapes: NDArray[Any]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return pairs of a shape and a cell that overlap, and the share of the cell in the shape.
-
-        Shapes are polygons inside the region, in metres. Where they differ from a cell by less than
-        ``_SAME``, the share is 1.
-        """
+        """Return pairs of shape and cell that overlap, and the share of the cell in the shape."""
         shapely.prepare(shapes)
         shape, cell = self._tree.query(shapes)  # by bounding boxes
         area = self._common_areas(shapes, shape, cell)
@@ -192,11 +188,7 @@ class PolygonPartition:
             )
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return the polygons as arrays: corners in metres, and where each part begins.
-
-        After ``coordinates``, shape (v, 2), these are the first corner of each ring, ring of each
-        polygon and polygon of each district, each followed by the total number.
-        """
+        """Return the polygons as ragged arrays, which docs/file_format.md describes."""
         _, coordinates, starts = shapely.to_ragged_array(self.shapes)
         return {"coordinates": coordinates} | {
             name: np.asarray(start, np.int64)

@@ -31,11 +31,8 @@ def drawn_together(
 ) -> Iterator[tuple[PackedGridModel, int]]:
     """Yield the model of each stratum, and its number of records, on the cells of ``whole``.
 
-    The count of a cell in a stratum is at first the stratum's own plus 0.3 times the count that it
-    would have if all strata had the same pattern. The counts are then scaled, in turns, so that
-    each stratum keeps its share of the records and, last, that all add up to ``whole`` in each cell
-    (iterative proportional fitting). They are rounded so finely that their sum is as exact as a map
-    with noise of ``noise_scale``.
+    A stratum's counts, plus 0.3 times those of the pattern of all strata, are scaled in turns
+    (iterative proportional fitting) so that strata keep their shares, and all add up to ``whole``.
     """
     m, every = whole.grid.m, whole.values(whole.grid.m)
     sums = np.array([part.total for part in strata])
@@ -230,11 +227,7 @@ class StratifiedRelease(Mapping[str, Release]):
         cls, by: By, parts: Sequence[Release], unit: PrivacyUnit, n: int | None,
         tz: str | None = None,
     ) -> "StratifiedRelease":  # fmt: skip
-        """Return the releases of all strata, by one method at one epsilon, as one object.
-
-        ``unit`` is that of all records together, and ``n`` their number, if it is public; ``tz`` is
-        the time zone of strata by time, if it is known.
-        """
+        """Return releases of all strata as one, with the unit, n (if public) and zone of all."""
         first, told = parts[0], [part.n for part in parts]
         known = [number for number in told if number is not None]
         spends = in_strata(by, [part.spends for part in parts])

@@ -111,11 +111,7 @@ def _last_of_user(user: NDArray) -> NDArray[np.int64]:
 def _first_outside(
     place: NDArray[np.float64], end: NDArray[np.int64], distance_m: float
 ) -> NDArray[np.int64]:
-    """Return, for each fix, the row of the user's next fix farther away, or the row after the last.
-
-    The n fixes are ordered by user and time, with latitude and longitude in radians, shape (n, 2).
-    Step k compares every fix that is still inside with the k-th fix after it.
-    """
+    """Return the row of each fix's first later fix that is farther away, or the user's end."""
     first = np.arange(len(place)) + 1
     still = np.flatnonzero(first < end)
     step = 1
@@ -139,10 +135,7 @@ def _apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.f
 def _stays(
     leaves: NDArray[np.int64], seconds: NDArray[np.float64], least_s: float
 ) -> list[tuple[int, int]]:
-    """Return the row of the first fix of each stay, and the row after its last fix.
-
-    Stays do not overlap: a stay begins after the end of the previous one.
-    """
+    """Return the first row of each stay and the row after its last; stays do not overlap."""
     after = leaves.tolist()
     long_enough = (seconds[leaves - 1] - seconds >= least_s).tolist()
     found, i = [], 0

@@ -78,10 +78,7 @@ def rises(table: Any) -> tuple[bool, str]:
 
 
 def snh_least(table: Any) -> tuple[bool, str]:
-    """Return whether SNH has the least error at every epsilon, with a lead that does not grow.
-
-    The lead is that over ``Identity@ParamSelect``, at the largest epsilon and at the smallest.
-    """
+    """Return whether SNH has the least error at all epsilons, with a lead that does not grow."""
     wide = table.pivot_table(index="x", columns="line", values="value")
     ratios = {line: (wide["SNH"] / wide[line]).round(2) for line in wide.columns if line != "SNH"}
     told = "; ".join(
@@ -113,10 +110,7 @@ def paramselect_wins(table: Any) -> tuple[bool, str]:
 
 
 def u_shape(table: Any) -> tuple[bool, str]:
-    """Return whether, at every epsilon, neither the narrowest nor the widest cells are best.
-
-    The error with ParamSelect's width must also be at most a tenth above the least.
-    """
+    """Return whether the best width is inside, and ParamSelect's error within a tenth of it."""
     told, agree = [], True
     for epsilon, part in table.groupby("epsilon"):
         chosen = part.line.str.startswith("ParamSelect")

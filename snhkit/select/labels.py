@@ -136,10 +136,7 @@ def number(
     open_below: bool = False,
     whole: bool = False,
 ) -> float:
-    """Return the number in a field; raise InputError, with row and column, if it is not allowed.
-
-    With ``open_below``, it must be greater than ``least``.
-    """
+    """Return a field's number; raise InputError, with row and column, if it is not allowed."""
     try:
         value = int(text) if whole and len(text) < 20 else float(text)
     except ValueError:

@@ -287,8 +287,7 @@ def _pretrained(labels: str) -> ParamSelect:
 def unfitted(values: NDArray[np.float64]) -> "Trees":
     """Return an unfitted regression by extremely randomised trees, as in the paper (Sec. 6.1).
 
-    If all ``values`` to fit are positive, logarithms are averaged, which errs a few percent less in
-    cross-validation on the published labels; leaves of more than one example err more.
+    Averages of logarithms, of positive values, err a few percent less in cross-validation.
     """
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.ensemble import ExtraTreesRegressor

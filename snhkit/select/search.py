@@ -89,10 +89,7 @@ class Search:
 
 
 def parameters(thing: Any) -> dict[str, Any]:
-    """Return the values of a dataclass's fields by name.
-
-    Fields of a dataclass inside a field have names such as ``outer.inner``.
-    """
+    """Return a dataclass's fields by name, those of inner dataclasses as ``outer.inner``."""
     found = {}
     for field in dataclasses.fields(thing):
         value = getattr(thing, field.name)
@@ -201,10 +198,7 @@ def _run(
 def unordered(
     function: Callable[..., Any], calls: Iterable[tuple], n_jobs: int, client: "Client | None"
 ) -> Generator[Any, None, None]:
-    """Yield what a function returns for each tuple of arguments, as soon as it is known.
-
-    The calls are made by ``n_jobs`` new processes, or by the workers of a Dask cluster.
-    """
+    """Yield results of calls as they are known, from processes or a Dask cluster's workers."""
     from joblib import Parallel, delayed, parallel_config
 
     with nullcontext() if client is None else parallel_config("dask", client=client):

@@ -124,10 +124,7 @@ class Collector(Counter):
     def points(
         self, tell: Callable[[Ids, int], object] = lambda ids, gaps: None, tz: str | None = None
     ) -> Points:
-        """Return the records in the order of their rows, once; people are numbered when needed.
-
-        ``tell`` then gets what was seen of ids that nobody asked for, and how many are missing.
-        """
+        """Return the records by row, once; ``tell`` hears of ids that nobody had asked for."""
         pieces = [piece for _, piece in sorted(self._pieces, key=lambda one: one[0])]
         self._pieces = []
         people: list[Any] = [person for _, person, _ in pieces]

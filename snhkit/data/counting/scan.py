@@ -40,10 +40,7 @@ class Scan:
         return self._all
 
     def bounded(self, choose: Choice, window_days: int | None = None) -> ExactCounts:
-        """Return an object that counts the records that ``choose`` selects, in temporary files.
-
-        It selects among those of each person, or of each person in a window of days.
-        """
+        """Return an object that counts the records that ``choose`` selects of each person."""
 
         def kept(source: Source) -> Sorted:  # makes the same choice each time
             found = self._sorted(source, window_days=window_days)

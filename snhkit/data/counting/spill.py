@@ -121,11 +121,7 @@ class Spiller(Counter):
 
 
 class Sorted:
-    """Records of a source in a new folder in ``spill``, which is deleted with this object.
-
-    Only the account that runs the program can read the files: 16 bytes of disk for each record. If
-    records are sorted by person, 24 bytes are needed before ``keep``, and 32 with strata.
-    """
+    """Records of a source, in a folder in ``spill`` that is deleted with this object."""
 
     def __init__(
         self, source: Source, region: Region, spill: Any = None, cluster: Cluster | None = None,
@@ -183,10 +179,7 @@ class Sorted:
 def keep(
     folder: Path, by: By | None, bucket: str, names: Sequence[str], choose: Choice
 ) -> list[str]:
-    """Write the chosen records of files that hold all records of some people, by stratum.
-
-    The old files stay, so that the call can be repeated if a worker of a cluster is lost.
-    """
+    """Write chosen records by stratum; old files stay, as a lost worker's call is repeated."""
     rows = _read(folder, names, by)
     xy = np.stack([rows["x"], rows["y"]], axis=1)
     kept = choose(rows["person"], xy)

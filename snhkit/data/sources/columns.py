@@ -93,10 +93,7 @@ def _crs(given: object) -> str:
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns that were found in a source: the names of all, and the positions of some by role.
-
-    The roles are "lat", "lon", "point", "geometry", "user", "time" and "by".
-    """
+    """The columns of a source: the names of all, and the positions of some by role."""
 
     names: tuple[str, ...]
     roles: tuple[tuple[str, int], ...]

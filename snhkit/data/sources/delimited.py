@@ -54,11 +54,7 @@ class FirstRow(NamedTuple):
 
 
 def first_row(source: str, lines: list[bytes], rules: Rules) -> FirstRow:
-    """Return what the first two lines of a text file show.
-
-    The first row is a record if points are given by position and it has numbers there, or if it
-    is of the check-ins of the Stanford Network Analysis Project (SNAP).
-    """
+    """Return what the first two lines show: names or, by positions or as SNAP's, a record."""
     line = lines[0] if lines else b""
     if not line:
         raise InputError(

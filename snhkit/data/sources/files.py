@@ -219,10 +219,7 @@ def _matched(address: str) -> tuple[list[tuple[object, Place]], list[str], bool]
 
 
 def _walked(system: str, folder: str, parts: list[str], seen: set[object]) -> Iterator[str]:
-    """Yield the paths in a folder, but those of folders, that match the parts of a pattern.
-
-    ``seen`` has the folders in which the same parts were sought, since links may form a loop.
-    """
+    """Yield paths in a folder that match parts of a pattern; ``seen`` ends loops of links."""
     if (step := (_identity(system, folder), len(parts))) in seen:
         return
     seen.add(step)

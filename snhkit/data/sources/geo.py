@@ -67,10 +67,7 @@ def to_degrees(crs: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> "Axe
 
 
 def points_of(source: str, column: pa.Array, crs: str | None) -> "Axes":
-    """Return the positions of a column of texts such as "(37.76, -122.43)", of WKT, or of WKB.
-
-    WKT such as "POINT (-122.43 37.76)" and WKB, also in hexadecimal, have x first.
-    """
+    """Return positions: texts such as "(37.76, -122.43)", or WKT or WKB, which have x first."""
     column = unpacked(column)
     if "binary" in str(column.type):
         return degrees_of(source, column, Geometry("", "WKB", crs or ""))

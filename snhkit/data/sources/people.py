@@ -27,10 +27,7 @@ _EXACT = {16: 2**11, 32: 2**24, 64: 2**53}  # floats of so many bits are exact b
 
 
 def id_family(kind: pa.DataType) -> str:
-    """Return "number", "text" or "bytes" for a type of user ids; "" if all ids are missing.
-
-    Numbers and text can be the same people, as 42 and "42" are; bytes are never the same as these.
-    """
+    """Return "number" or "text", which can be the same people, "bytes", or "" if all is null."""
     if isinstance(kind, pa.BaseExtensionType):
         kind = kind.storage_type
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):

@@ -194,10 +194,7 @@ class Layout:
 
 @lru_cache(maxsize=4)
 def layout(city: City) -> Layout:
-    """Return the layout of a synthetic city; every call returns the same one.
-
-    It has two street grids that meet at a line, and avenues; places gather around centres.
-    """
+    """Return the layout of a synthetic city; every call returns the same one."""
     rng = np.random.default_rng([zlib.crc32(city.key.encode()), 0])
     ground = Ground.drawn(city, rng)
     venues, _, busy = ground.places(rng, _VENUES[city.density], broad=0.12, front_m=10.0)

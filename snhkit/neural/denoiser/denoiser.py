@@ -45,10 +45,7 @@ _FINER = 8.0  # block means are multiplied by this factor, since they are small 
 
 
 def start(key: Key[Array, ""]) -> Weights:
-    """Return random initial weights, with which a denoised count is close to a local mean.
-
-    Convolutions are drawn as by He et al., "Delving deep into rectifiers", ICCV 2015.
-    """
+    """Return random initial weights (He et al., ICCV 2015), which give nearly a local mean."""
     keys = iter(jax.random.split(key, 32))
 
     def layer(inputs: int, outputs: int, side: int = 3, gain: float = 1.0):
@@ -123,8 +120,7 @@ def denoise(
 def peaks(noisy: Num[np.ndarray, "*s"], psi: float) -> float:
     """Return the logarithm, from -5 to 0, of the share of records in cells that stand out.
 
-    Excesses over the largest plausible noise are added up, less the expected excess of noise.
-    Counts are in noise scales, as is ``psi``, a thousandth of the number of records.
+    Counts and ``psi``, a thousandth of the number of records, are in noise scales.
     """
     by_chance = noisy.size * np.exp(-_STANDS_OUT) / 2
     above = np.maximum(noisy - _STANDS_OUT, 0).sum() - by_chance
@@ -134,11 +130,7 @@ def peaks(noisy: Num[np.ndarray, "*s"], psi: float) -> float:
 def _blocks(
     weights: Weights, way: str, level: int, h: Float[Array, "b r r c"], told: Float[Array, "b t"]
 ) -> Float[Array, "b r r c"]:
-    """Return features after the residual convolutions at one resolution of the U-shaped net.
-
-    Features ``told`` of the whole grid scale and shift each output (feature-wise linear
-    modulation); ``way`` is "d" towards coarser resolutions, "u" on the way back.
-    """
+    """Return features after residual convolutions at a level, scaled and shifted by ``told``."""
     for name in (f"{way}{level}_{j}" for j in range(_DEPTHS[level])):
         film = _dense(weights[f"film_{name}"], told)[:, None, None, :]
         scale, shift = jnp.split(film, 2, axis=-1)
@@ -166,10 +158,7 @@ def _conv(
 def _local_mean(
     noisy: Float[Array, "b m m"], side: int
 ) -> tuple[Float[Array, "b m m"], Float[np.ndarray, "1 m m"]]:
-    """Return the mean over a window of ``side`` cells, and the root of the window's size.
-
-    Windows are clipped at the borders of the grid.
-    """
+    """Return means over windows of ``side`` cells, clipped at borders, and roots of sizes."""
     m, half = noisy.shape[1], side // 2
     at = np.arange(m)
     cells = np.minimum(at + half, m - 1) - np.maximum(at - half, 0) + 1

@@ -66,11 +66,7 @@ class Levels:
 
 
 def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_SIZES_M) -> float:
-    """Return the default share of epsilon to spend on noisy counts of blocks of cells.
-
-    The fewer records and the more noise, the less single cells tell, and blocks make all boxes more
-    accurate; for larger ``sizes_m``, too. ``benchmarks/denoised.py`` prints the errors of others.
-    """
+    """Return the default share of epsilon for blocks: more for few records and large boxes."""
     wider = max(sum(sizes_m) / sum(DEFAULT_SIZES_M), 1.0)
     known = max(n * epsilon, 1.0)
     share = _SHARE * max(known / _MANY, 1.0) ** -0.2 * max(_FEW / known, 1.0) ** 0.3
@@ -78,11 +74,7 @@ def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_
 
 
 def enough_records(n: int, epsilon: float, cell_m: float) -> float:
-    """Return how many records, in noise scales, a group of cells should hold; 0 for no groups.
-
-    Cells are grouped if n epsilon is large, so that counts of blocks show where few records are,
-    and if cells are not much narrower than by default: such are chosen for records at a few places.
-    """
+    """Return how many records, in noise scales, a group of cells should hold; 0 for no groups."""
     known = n * epsilon
     if known < _DIM or cell_m < _CROWDED * default_cell_width(n, epsilon):
         return 0
@@ -99,10 +91,7 @@ def checked_share(name: str, share: float) -> None:
 
 
 def bought_levels(private: Measurements, grid: Grid, share: float) -> Levels:
-    """Spend all remaining epsilon on noisy counts of large blocks, small blocks and, last, cells.
-
-    ``share`` is that of the blocks; n must be public or bought.
-    """
+    """Spend all epsilon that is left on large and small blocks, by ``share``, and then cells."""
     small, large = blocks(grid)
     coarse = private.epsilon * Fraction(round(share * _PARTS), _PARTS)
     bought = []
@@ -143,9 +132,7 @@ def estimates(
 ) -> Levels:
     """Return noisy counts with the best linear estimates of the sums over blocks.
 
-    A block's count and the sum of its parts are averaged by inverse variances; what a large block
-    then has more than its small ones goes to them in proportion to their variances. ``large`` and
-    ``small`` are counts in noise scales with their variance. Each group lies in one small block.
+    ``large`` and ``small`` are counts in noise scales and their variance; a group is in one block.
     """
     of_small, of_large = blocks(grid)
     if group is None:
@@ -180,10 +167,7 @@ def _combined(
     tuple[Float[np.ndarray, "s s"], Float[np.ndarray, "s s"]],
     tuple[Float[np.ndarray, "l l"], Float[np.ndarray, "l l"]],
 ]:
-    """Return estimated sums and variances for small and for large blocks.
-
-    ``inside`` holds the index of the first small block of each large block.
-    """
+    """Return sums and variances of small and of large blocks, which begin at ``inside``."""
     wide, before = block_sums(sums, inside), block_sums(variance, inside)
     wide_sums, after = _weighed(wide, before, large)
     many = np.diff(inside, append=len(sums))
@@ -214,11 +198,7 @@ def _merged(grid: Grid, first: Int[np.ndarray, " b"]) -> Merged:
 def merged_groups(
     m: int, first: Int[np.ndarray, " b"], sums: Float[np.ndarray, "b b"], enough: float
 ) -> Int[np.ndarray, "{m} {m}"]:
-    """Return the index, from 0, of the group of cells with which each cell is counted.
-
-    Each block is divided into groups of about ``enough`` records, as in the adaptive grid (Qardaji,
-    Yang and Li, ICDE 2013, Sec. 4.2), or into its cells if groups were less than 1.5 cells wide.
-    """
+    """Return the group of each cell: parts of blocks, of about ``enough`` records, as in AG."""
     size = np.diff(first, append=m)
     parts = np.maximum(np.sqrt(np.maximum(sums, 0) / enough), 1).astype(np.int64)
     whole = parts * _LEAST_SIDE > np.sqrt(np.outer(size, size))

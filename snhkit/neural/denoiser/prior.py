@@ -137,10 +137,7 @@ def _drawn(
 def _by_tiles(
     planes: Float32[np.ndarray, "m m 5"], told: Float32[np.ndarray, " 8"], turns: int, split: int
 ) -> tuple[Float32[np.ndarray, "{split}*m {split}*m"], Float32[np.ndarray, "m m 3"]]:
-    """Return denoised counts of the parts of cells, and the network's further outputs.
-
-    Tiles of one shape bound the memory that the network needs.
-    """
+    """Return denoised counts and further outputs, tile by tile, which bounds the memory."""
     m = len(planes)
     step = 16 if m + _EDGE <= 64 else 64  # sides are rounded up, so that few shapes are compiled
     padded = -(-(m + 2 * _EDGE) // step) * step

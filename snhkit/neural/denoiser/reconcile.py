@@ -22,11 +22,8 @@ def reconciled(
 ) -> Float[np.ndarray, "s s"]:
     """Return denoised counts, adjusted towards the noisy counts of cells and blocks.
 
-    Counts move towards noisy ones as far as noise does not explain the difference; then to the sums
-    over large blocks, projected to ``total``; then to those over small blocks, weighed by the
-    network. ``opinion`` has the log of a factor in the variance of small sums, one not used, and
-    what says how evenly surplus is subtracted. ``benchmarks/train_denoiser.py`` trains with the
-    same steps.
+    ``opinion`` has the log of a factor in the variance of small sums, one not used, and what says
+    how evenly surplus is subtracted. ``benchmarks/train_denoiser.py`` trains with the same steps.
     """
     split = len(clean) // levels.grid.m
     small, large = levels.small, levels.large
@@ -47,9 +44,7 @@ def projected(
 ) -> Float[np.ndarray, "b b"]:
     """Return the most likely non-negative sums that add up to a target, given noisy sums.
 
-    Amounts proportional to the variance are subtracted, found by Newton's method, and cut at 0.
-    Larger blocks begin at ``first``. Unweighted, this is Norm-Sub (Wang et al., "Locally
-    differentially private frequency estimation with consistency", NDSS 2020).
+    Larger blocks begin at ``first``. Unweighted, this is Norm-Sub (Wang et al., NDSS 2020).
     """
     many = np.diff(first, append=len(sums))
     off = (block_sums(sums, first) - target) / block_sums(variance, first)
@@ -73,8 +68,7 @@ def settled(
 ) -> Float[np.ndarray, "m m"]:
     """Return values adjusted so that their sums over blocks, from ``first`` on, equal a target.
 
-    The share ``evenness`` of a surplus is subtracted evenly, which preserves the height of a peak
-    among many small values; the rest is one factor for each block.
+    The share ``evenness`` of a surplus is subtracted evenly; the rest is a factor per block.
     """
     cells = np.diff(first, append=len(values))
     sums = block_sums(values, first)
@@ -93,11 +87,7 @@ def settled(
 
 
 def _towards_counts(clean: Float[np.ndarray, "s s"], levels: Levels) -> Float[np.ndarray, "s s"]:
-    """Return counts moved towards the noisy counts of single cells and of groups of cells.
-
-    Noisy counts get the weight t / (t + 2) of a positive-part James-Stein estimate, for t the mean
-    squared difference less 2, the variance of noise; t is one for cells, another for groups.
-    """
+    """Return counts moved towards noisy ones of cells and groups, by James-Stein weights."""
     m = levels.grid.m
     first = np.arange(m) * (len(clean) // m)
     ours = block_sums(clean, first)

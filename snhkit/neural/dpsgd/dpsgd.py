@@ -189,9 +189,7 @@ def descend(
 ) -> dict[str, Float32[np.ndarray, "..."]]:
     """Return the parameters of a network after training with noisy gradients.
 
-    Only ``gradients`` holds the private counts. Adam's steps do not grow with the noise; plain
-    descent would diverge. ``squares`` are the inputs of t training squares; ``watch`` sees each
-    step.
+    Only ``gradients`` holds private counts. Adam's steps, unlike plain ones, bear the noise.
     """
     first, batches = jax.random.split(jax.random.key(seed))
     theta, unravel = ravel_pytree(network.init(first, squares.shape[1]))

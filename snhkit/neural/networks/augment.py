@@ -88,9 +88,7 @@ def aligned(given: Augmentation, rng: np.random.Generator) -> Stored:
 def scattered(given: Augmentation) -> Scattered:
     """Return a sampler of training squares in the region, more of them near expected queries.
 
-    Were all corners those of cells, networks could not learn counts inside a cell. Squares are
-    weighted by the inverse density of their positions, so the expected loss is the paper's, except
-    that popularity is that of the middle of a lattice cell, no wider than the smallest square.
+    Weights are inverse densities, so that, up to lattice cells, the loss is the paper's.
     """
     table, side = given.table.table, given.table.grid.region.side_m
     unit = (np.abs(np.diff(np.diff(table, axis=0), axis=1)).sum() or 1) / _LARGEST
@@ -140,10 +138,7 @@ def drawn_points(grid: Grid, counts: Float[np.ndarray, "m m"], seed: int) -> Poi
 def overlaps(
     workload: RangeQueries, at: Float[np.ndarray, " g"], size: float
 ) -> Int[np.ndarray, "g g"]:
-    """Return how many expected queries each of g by g squares overlaps: the paper's w (Sec. 4.2).
-
-    Lower-left corners are all pairs of ``at``, ascending.
-    """
+    """Return how many expected queries each of g by g squares overlaps: the paper's w."""
     # Each expected query adds 1 to a rectangle of entries of the result. The changes are written at
     # the rectangle's four corners, and cumulative sums along both axes turn them into entries.
     steps = np.zeros((len(at) + 1,) * 2, np.int64)

@@ -255,8 +255,7 @@ class Networks:
 def reconciled(counts: Float[np.ndarray, "m m"], table: SummedArea) -> Float64[np.ndarray, "m m"]:
     """Return learned counts, corrected so that their sum is within 3 % of the noisy grid's.
 
-    Training does not preserve sums, least of all with clipped labels. The correction is a share of
-    the difference in each of 8 by 8 blocks, spread evenly.
+    Training does not preserve sums; the rest is spread evenly in each of 8 by 8 blocks.
     """
     if not counts.size:
         return counts.astype(np.float64)
@@ -290,8 +289,7 @@ def _half(array: Float[np.ndarray, "*s"]) -> Float[np.ndarray, "*s"]:
 def start_map(counts: Float[np.ndarray, "m m"], noise_scale: float) -> Float[np.ndarray, "m m"]:
     """Return the initial counts of the shared map: noisy counts after a local Wiener filter.
 
-    A count is the mean over 27 by 27 cells plus differences of means over 9, 3 and 1, of each of
-    which the share is kept that noise does not explain. The map keeps it where no square is.
+    Of differences of means over 27, 9, 3 and 1 cells, what noise does not explain is kept.
     """
     from scipy.ndimage import uniform_filter
 

@@ -121,10 +121,9 @@ def summed_area(counts: Float[Array, "m m"]) -> Float[Array, "e e"]:
 def table_sums(
     table: Num[Array, "e e"], corner: Float[Array, "*s 2"], size: Float[Array, "*s"]
 ) -> Float[Array, "*s"]:
-    """Return the sum over each square, in units of ``table``, as ``SummedArea.sums`` does.
+    """Return the sum over each square, as ``SummedArea.sums`` does; the region's side is 1.
 
-    Entries of an integer table may be far larger than the sum over a small square, so they are
-    subtracted as integers. The region's side is 1.
+    Entries of an integer table may be far larger, and are subtracted as integers.
     """
     m = len(table) - 1
     (low, u), (high, v) = (_place(edge, m) for edge in (corner, corner + size[..., None]))

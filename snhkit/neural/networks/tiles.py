@@ -86,11 +86,7 @@ def _inner(
 
 
 def tiles_needed(queries: RangeQueries, low: float, high: float) -> Int[np.ndarray, "q 2"]:
-    """Return the number of tiles along x and along y for each of q boxes.
-
-    Tiles are about square, and no longer than the box's shorter side, clipped to [low, high]
-    metres.
-    """
+    """Return tiles along x and y of q boxes: about square, sides in [low, high] metres."""
     sides = np.stack([queries.width, queries.height], axis=1)
     target = np.clip(sides.min(axis=1, keepdims=True), low, high)
     # If whole tiles fit a side exactly, a rounding error must not add another tile.

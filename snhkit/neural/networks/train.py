@@ -175,11 +175,7 @@ def _look(network: MLP | FeatureGrid, learned: Learned, squares: Batch) -> Float
 
 
 def _loss(network: MLP | FeatureGrid, learned: Learned, squares: Batch) -> Float[Array, ""]:
-    """Return the sum of the k networks' losses.
-
-    A network's own parameters change only its own loss, so the sum's gradient trains each
-    separately.
-    """
+    """Return the sum of the k networks' losses, each of which only its own network changes."""
     said = jax.vmap(network.apply)(learned.own, squares.at)
     if network.has_map:
         table = summed_area(learned.map)

@@ -240,10 +240,7 @@ def compare_map(
 
 
 def to_html(fmap: folium.Map) -> str:
-    """Return a map as one HTML page, whose browser refuses every request to the network.
-
-    SnhkitError is raised if the map would load a part from the network.
-    """
+    """Return a map as one HTML page that requests nothing; SnhkitError if it would."""
     if not embeds_everything(fmap):
         raise SnhkitError(
             "This map loads parts from the network, so the map cannot be saved as one "

@@ -154,10 +154,7 @@ class ColourScale:
 
 
 def surface_overlay(surface: Surface, scale: ColourScale, title: str) -> dict[str, Any]:
-    """Return a picture of a surface, as a PNG in Web Mercator projection with its legend, as JSON.
-
-    Each pixel shows the cell that contains its centre; pixels outside the region are transparent.
-    """
+    """Return a surface as a PNG in Web Mercator, transparent outside, and its legend, as JSON."""
     grid = surface.grid
     a_cell = max(1, min(_PIXELS_A_CELL, _MAX_PIXELS // grid.m))
     at, bounds = _cell_of_pixel(grid, a_cell * grid.m)
@@ -191,11 +188,7 @@ def pictures(surfaces: Mapping[str, Surface]) -> tuple[dict[str, str], ColourSca
 def _cell_of_pixel(
     grid: Grid, pixels: int
 ) -> tuple[NDArray[np.int64], tuple[float, float, float, float]]:
-    """Return the index i * m + j of each pixel's cell, -1 outside, and the region's bounds.
-
-    The rows of pixels run from north to south in equal steps of Web Mercator's y coordinate, which
-    are not equal steps of latitude.
-    """
+    """Return each pixel's cell i * m + j in Web Mercator, -1 outside, and the region's bounds."""
     south, west, north, east = bounds = grid.region.bounds
     low, high = (math.asinh(math.tan(math.radians(lat))) for lat in (south, north))
     middle = (np.arange(pixels) + 0.5) / pixels
@@ -224,11 +217,9 @@ _UNIT = 1e-6  # degrees, at most 11 cm
 
 
 def cell_outlines(release: Release) -> tuple[dict[str, Any] | None, str]:
-    """Return the outlines of the cells in which a release counts records, and a note on them.
+    """Return the outlines of the cells that a release counts, None if too many, and a note.
 
-    ``corners`` holds, for each cell, the whole steps of ``unit`` degrees from ``origin``, the
-    region's south-west corner, to its south, west, north and east side. The outlines are None if
-    the cells are districts or too many to draw.
+    ``corners`` are steps of ``unit`` degrees from ``origin`` to south, west, north and east.
     """
     if isinstance(release.model, PolygonModel):
         return None, f"{len(release.model.partition):,} districts, which are not outlined as cells"

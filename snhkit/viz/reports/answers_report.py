@@ -21,11 +21,7 @@ def answers_html(
     about: str,
     code: str = "",
 ) -> str:
-    """Return an HTML page with released counts of boxes, a map, cards, the ledger and code.
-
-    The page needs no other files. ``releases`` are of one region, by the name to show; ``code`` is
-    Python code that builds such releases and counts the same boxes.
-    """
+    """Return a page of counts, map, cards, ledger and, if given, ``code`` that repeats them."""
     warnings = {name: release.card().get("Warning") for name, release in releases.items()}
     parts = [
         section(f"Counts of each box: {_counted(releases)}", *_answers(releases, boxes)),

@@ -38,11 +38,7 @@ class Counts:
 
     @classmethod
     def rounded(cls, model: Model, most_cells: int, unit: float) -> "Counts":
-        """Return a model's answers to its cells, at most so many along a side, in ``unit``.
-
-        The running sums along a row of cells are rounded, so that small counts do not vanish
-        together.
-        """
+        """Return a model's answers in ``unit``; running sums are rounded, so counts add up."""
         parts = model.additive()
         cells = parts.cells()
         m = min(cells.m, most_cells) if isinstance(cells, Grid) else most_cells

@@ -57,10 +57,7 @@ def table(
     rows: Iterable[Sequence[Any]],
     groups: Sequence[tuple[str, int]] = (),
 ) -> Markup:
-    """Return rows of values as an HTML table that scrolls sideways on a narrow screen.
-
-    ``groups`` are headings above the columns' headings, each with the number of columns below.
-    """
+    """Return an HTML table that scrolls sideways; ``groups`` as in ``html_table``."""
     return wide(html_table(columns, rows, groups=groups))
 
 

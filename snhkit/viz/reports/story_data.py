@@ -74,11 +74,7 @@ def _busiest(counts: NDArray) -> NDArray[np.int64]:
 
 
 def make_story(key: str) -> bytes:
-    """Return the data of a story: an invented city, and a release by each method at each stop.
-
-    The noise comes from seeds, so that the same command makes the same page. Such releases protect
-    nobody, and nobody is in them.
-    """
+    """Return an invented city, and a seeded release of it by each method at each epsilon."""
     here, layers = _City.called(key, _N), []
     orders = [(key, epsilon) for key in _METHODS for epsilon in STOPS]
     with steps(len(orders), "releases of the story") as advance:
