@@ -37,9 +37,9 @@ from snhkit.privacy import (
 )
 from snhkit.privacy.budget import exact_delta
 from snhkit.privacy.count_source import CountSource
-from snhkit.privacy.open_ledger import NO_BUDGET, held, open_ledger
 from snhkit.privacy.overlap import shares_records
 from snhkit.privacy.quantile import buy, first_unit
+from snhkit.privacy.stored_ledger import NO_BUDGET, held, open_ledger
 from snhkit.privacy.unit import kept_records
 from snhkit.progress import steps
 from snhkit.release import Release
@@ -366,11 +366,8 @@ class PrivateDataset:
         if given:
             refuse_laplace_only(builder)
         rho = rho_of(price, given) if given else Fraction(0)
-        if public is not None and public.region != self.region:
-            raise InputError(
-                "public: the points lie in another region than the records; read both "
-                "with the same Region."
-            )
+        if public is not None:
+            self.region.refuse_other(public.region, "public: the points")
         self._refuse_own(public)
         entropy = SystemEntropy() if seed is None else ReplayableEntropy(seed)
         n = self._source.n() if self.unit.n_public else None
@@ -383,7 +380,12 @@ class PrivateDataset:
             )
         divided = None
         if by is not None:
-            divided = self._divided(by, own - given)
+            if own - given:
+                raise InputError(
+                    "by: a method with a delta of its own cannot be built for strata; use another "
+                    "one."
+                )
+            divided = self._source.strata(by)  # which reads no record yet
             terms = replace(terms, n=None, unit=replace(self.unit, n_public=False))
         builder.check(self.region, terms)
         who = type(builder).__name__
@@ -434,14 +436,6 @@ class PrivateDataset:
         except InputError:
             return False
         return True
-
-    def _divided(self, by: By, delta: Fraction) -> Callable[[], Iterable[CountSource]]:
-        """Return the function that divides the records into strata, which reads no record yet."""
-        if delta:
-            raise InputError(
-                "by: a method with a delta of its own cannot be built for strata; use another one."
-            )
-        return self._source.strata(by)
 
     def plan(
         self,

@@ -15,6 +15,7 @@ from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, Points, RangeQueries, Region
 from snhkit.geometry.dyadic import hilbert_curve, runs_on_curve
+from snhkit.geometry.grid import numbered
 from snhkit.geometry.histogram import Merged
 from snhkit.models.partition_model import PartitionModel
 from snhkit.privacy import Measurements, Terms, exact
@@ -213,9 +214,7 @@ def _covered(
     high = np.clip(np.stack([boxes.x1, boxes.y1]) / grid.cell_m, low, grid.m)
     first = np.minimum(low.astype(np.int64), grid.m - 1)
     (columns, rows) = np.ceil(high).astype(np.int64) - first
-    box = np.repeat(np.arange(len(boxes)), columns * rows)
-    before = np.cumsum(columns * rows) - columns * rows
-    nth = np.arange(box.size) - before[box]
+    box, nth = numbered(columns * rows)
     cell = first[:, box] + np.stack([nth // rows[box], nth % rows[box]])
     overlap = np.minimum(cell + 1, high[:, box]) - np.maximum(cell, low[:, box])
     order = np.argsort(box * grid.m**2 + leaf[*cell], kind="stable")

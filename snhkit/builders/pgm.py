@@ -1,8 +1,6 @@
 """PGM: the non-negative counts that fit a noisy grid and the sums of its blocks best."""
 
-import warnings
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import ClassVar
 
 import numpy as np
@@ -96,11 +94,12 @@ def fitted(noisy: NDArray, total: int, blocks: tuple[int, ...] = ()) -> NDArray[
     """Return the non-negative counts that add up to ``total`` and fit noisy counts best."""
     if total == 0:
         return np.zeros(noisy.shape)
+    PGM.extra.require()  # whose import would otherwise warn of JAX's default settings
     import jax
+    import mbi
 
     # mbi needs 64-bit numbers; jax's own setting is restored afterwards.
     with jax.enable_x64(True):
-        mbi = _mbi()
         m, widths = len(noisy), (*blocks, 1)
         names = [(f"x{k}", f"y{k}") for k in widths]  # attributes of a cell, widest block first
         sizes = [a // b for a, b in zip((m, *blocks), widths, strict=True)]
@@ -134,12 +133,3 @@ def fitted(noisy: NDArray, total: int, blocks: tuple[int, ...] = ()) -> NDArray[
                 warm_start=mbi.CliqueVector(domain, [cliques[-1]], {cliques[-1]: start}),
             )
         return np.array(model.project(cliques[-1]).datavector()).reshape(m, m)
-
-
-def _mbi() -> ModuleType:
-    """Import and return mbi, without its warning about JAX's default settings."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import mbi
-
-        return mbi

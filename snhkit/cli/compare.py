@@ -102,7 +102,7 @@ def compare(
     from snhkit.geometry import Points, RangeQueries
     from snhkit.viz.reports.report import report_html, terminal_tables
 
-    where, cell_m = _without(where, "cell_m"), where["cell_m"]
+    cell_m = where.pop("cell_m")
     if data is None:
         records, public, title, about = synthetic(city or "milwaukee")
     else:
@@ -148,7 +148,3 @@ def _explored(data, *, center, side_km, public, lat, lon) -> str:
     where = {"lat": center[0], "lon": center[1], "side_m": 1000 * side_km}
     public = None if public is None else str(public)
     return OwnFile(str(data), **where, public=public, columns=columns).command
-
-
-def _without(options: dict, left_out: str) -> dict:
-    return {name: value for name, value in options.items() if name != left_out}

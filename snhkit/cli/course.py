@@ -70,7 +70,7 @@ def course(context, out, teacher, key, slides, handouts, chosen) -> None:
         )
     for name, text in copies.students_files().items():
         if Path(name).stem in stems or not chosen:
-            _write_text(out / "students" / name, text)
+            _write(out / "students" / name, text)
     if teacher and source is not None:
         _write_for_teachers(source, stems, out, key or secrets.token_hex(8))
         if not chosen:
@@ -92,12 +92,12 @@ def _write_for_teachers(source: Path, stems: set[str], out: Path, key: str) -> N
             (f"nbgrader/source/{stem}/{stem}.ipynb", copies.for_nbgrader(lecture, key)),
             (f"otter/{stem}.ipynb", copies.for_otter(lecture, key)),
         ):
-            _write_text(out / name, copies.written(made))
+            _write(out / name, copies.written(made))
         quiz, folder = copies.quizzes()[stem], out / "teachers" / "quizzes"
-        _write_text(folder / f"{stem}.md", copies.quiz_page(quiz))
-        _write_text(folder / f"{stem}.moodle.xml", moodle_xml(stem, quiz))
-        _write_text(folder / f"{stem}.qti.xml", qti_xml(stem, quiz))
-    _write_text(out / "nbgrader" / "nbgrader_config.py", copies.NBGRADER_CONFIG)
+        _write(folder / f"{stem}.md", copies.quiz_page(quiz))
+        _write(folder / f"{stem}.moodle.xml", moodle_xml(stem, quiz))
+        _write(folder / f"{stem}.qti.xml", qti_xml(stem, quiz))
+    _write(out / "nbgrader" / "nbgrader_config.py", copies.NBGRADER_CONFIG)
 
 
 @course.command("league")
@@ -162,19 +162,15 @@ def _write_pages(notebooks: list[Path], out: Path, slides: bool, handouts: bool)
     for path in tqdm(notebooks, "pages", unit="lecture", leave=False, disable=None):
         done = run(without_solutions(json.loads(path.read_text(encoding="utf-8"))))
         if slides:
-            _write_text(out / "slides" / f"{path.stem}.html", page_of(done))
+            _write(out / "slides" / f"{path.stem}.html", page_of(done))
         if handouts:
-            _write_bytes(out / "handouts" / f"{path.stem}.pdf", handout_pdf(done))
+            _write(out / "handouts" / f"{path.stem}.pdf", handout_pdf(done))
     for name, wanted in (("slides", slides), ("handouts", handouts)):
         if wanted:
             click.echo(f"{len(notebooks)} files are in {out / name}.")
 
 
-def _write_text(path: Path, text: str) -> None:
-    _write_bytes(path, text.encode())
-
-
-def _write_bytes(path: Path, content: bytes) -> None:
+def _write(path: Path, content: bytes | str) -> None:
     from snhkit.files import write_whole
 
     path.parent.mkdir(parents=True, exist_ok=True)

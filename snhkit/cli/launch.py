@@ -20,8 +20,6 @@ from snhkit.teaching.copies import lectures
 if TYPE_CHECKING:
     from snhkit.widgets.own_file import OwnFile
 
-__all__ = ["copy_notebooks", "explore_in_jupyter", "explore_in_voila"]
-
 _HERE = Path(__file__).parent
 _ONLY_HERE = "127.0.0.1"
 _FOLDER = "snhkit-app-"  # and the id of the process

@@ -29,91 +29,88 @@ if TYPE_CHECKING:
     from snhkit.geometry import Points, Region
 
 
-def place_options(command):
-    """Add the options for the file of records, its columns, public points and the region."""
-    options = [
-        click.option(
-            "--data",
-            type=click.Path(exists=True, path_type=Path),
-            help="File of private records: .npy, .csv(.gz), .parquet, ...; snhkit release also "
-            "takes a folder.",
-        ),
-        region_options,
-        click.option(
-            "--lat", metavar="COLUMN", help="Column of latitudes, if its name is not a common one."
-        ),
-        click.option(
-            "--lon", metavar="COLUMN", help="Column of longitudes, if its name is not a common one."
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+def together(*options):
+    """Return a decorator that adds several options to a command, in this order."""
+
+    def add(command):
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
-def region_options(command):
-    """Add the options for the region and for public points in it."""
-    center = click.option("--center", type=LatLon(), help="Centre of the region, in degrees.")
-    side_km = click.option(
+region_options = together(
+    click.option("--center", type=LatLon(), help="Centre of the region, in degrees."),
+    click.option(
         "--side-km", type=Positive(), metavar="KM", help="Side of the region, in kilometres."
-    )
-    public = click.option(
+    ),
+    click.option(
         "--public",
         type=INPUT_FILE,
         help="File of public points near which queries are expected.",
-    )
-    return center(side_km(public(command)))
+    ),
+)
+place_options = together(
+    click.option(
+        "--data",
+        type=click.Path(exists=True, path_type=Path),
+        help="File of private records: .npy, .csv(.gz), .parquet, ...; snhkit release also "
+        "takes a folder.",
+    ),
+    region_options,
+    click.option(
+        "--lat", metavar="COLUMN", help="Column of latitudes, if its name is not a common one."
+    ),
+    click.option(
+        "--lon", metavar="COLUMN", help="Column of longitudes, if its name is not a common one."
+    ),
+)
 
 
-def people_options(command):
-    """Add the options that say whose records are hidden together, and whether n is public."""
-    options = [
-        click.option(
-            "--user",
-            metavar="COLUMN",
-            help="Column of user ids; privacy then protects all records of a user, not only one "
-            "record.",
-        ),
-        click.option(
-            "--max-per-user",
-            type=Whole(1),
-            metavar="N",
-            help="With --user: largest number of records of a user (and window of --unit) that "
-            "are counted, chosen at random.",
-        ),
-        click.option(
-            "--unit",
-            metavar="UNIT",
-            help="With --user and --time: user-day, user-week and user-N-days protect all records "
-            "of a user in one window of 1, 7 or N days; user protects all records of a user "
-            "[default: user]. Without --user, record states that each record is of another person.",
-        ),
-        click.option(
-            "--n-public",
-            is_flag=True,
-            help="Declare that the number of records in the region is public; otherwise, a method "
-            "that needs the number spends a part of epsilon on a noisy number.",
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+people_options = together(
+    click.option(
+        "--user",
+        metavar="COLUMN",
+        help="Column of user ids; privacy then protects all records of a user, not only one "
+        "record.",
+    ),
+    click.option(
+        "--max-per-user",
+        type=Whole(1),
+        metavar="N",
+        help="With --user: largest number of records of a user (and window of --unit) that "
+        "are counted, chosen at random.",
+    ),
+    click.option(
+        "--unit",
+        metavar="UNIT",
+        help="With --user and --time: user-day, user-week and user-N-days protect all records "
+        "of a user in one window of 1, 7 or N days; user protects all records of a user "
+        "[default: user]. Without --user, record states that each record is of another person.",
+    ),
+    click.option(
+        "--n-public",
+        is_flag=True,
+        help="Declare that the number of records in the region is public; otherwise, a method "
+        "that needs the number spends a part of epsilon on a noisy number.",
+    ),
+)
 
 
-def account_options(command):
-    """Add the options --budget and --ledger, which belong to the records of --data."""
-    budget = click.option(
+account_options = together(
+    click.option(
         "--budget",
         type=Epsilons(),
         metavar="E",
         help="The total epsilon of all releases of --data; required for the first release only.",
-    )
-    ledger = click.option(
+    ),
+    click.option(
         "--ledger",
         type=OutputFile(),
         help="The ledger file of --data [default: the path of --data, with .ledger added].",
-    )
-    return budget(ledger(command))
+    ),
+)
 
 
 def sizes_option(what: str):
@@ -127,32 +124,29 @@ def sizes_option(what: str):
     )
 
 
-def records_options(command):
-    """Add the options of ``place_options`` and --cell-m, the cell width."""
-    cell_m = click.option(
+records_options = together(
+    place_options,
+    click.option(
         "--cell-m",
         type=CellWidth(),
         help="Cell width of grids. By default, the width follows from the number of records, "
         "epsilon, and a noisy measurement of how clustered the records are, for up to 3 % of "
         "epsilon. The word auto uses --public instead of the measurement.",
-    )
-    return place_options(cell_m(command))
-
-
-def districts_options(command):
-    """Add the options --districts, a file of polygons, and --label, the column of their names."""
-    label = click.option(
-        "--label",
-        metavar="COLUMN",
-        help="Column of the districts' names [default: row numbers].",
-    )
-    file = click.option(
+    ),
+)
+districts_options = together(
+    click.option(
         "--districts",
         type=INPUT_FILE,
         help="File of polygons that do not overlap, each of which gets a count: .geojson, .gpkg or "
         ".parquet.",
-    )
-    return file(label(command))
+    ),
+    click.option(
+        "--label",
+        metavar="COLUMN",
+        help="Column of the districts' names [default: row numbers].",
+    ),
+)
 
 
 def tessellation(path: Path | None, label: str | None) -> "Tessellation | None":

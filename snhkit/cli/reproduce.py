@@ -76,6 +76,7 @@ def reproduce(names, quick, data, center, side_km, public, out) -> None:
       snhkit reproduce --figure rho --data FOLDER
       snhkit reproduce --data taxis.csv --center 37.7637,-122.4337 --side-km 13.2
     """
+    from snhkit.experiment import Place
     from snhkit.reproduction import FIGURES, figure
     from snhkit.reproduction.figures import reproduction_figure
 
@@ -85,7 +86,7 @@ def reproduce(names, quick, data, center, side_km, public, out) -> None:
         records, beside = read(
             data, center=center, side_km=side_km, public=public, lat=None, lon=None
         )
-        places = {data.name: _place(records, beside)}
+        places = {data.name: Place(records, beside)}
     elif center is not None or side_km is not None or public is not None:
         raise click.UsageError("--center, --side-km and --public need --data with a file.")
     else:
@@ -110,15 +111,10 @@ def _table(out: Path, name: str) -> Path:
     return out / "figures" / f"reproduction_{name}.csv"
 
 
-def _place(records, public) -> "Place":
-    from snhkit.experiment import Place
-
-    return Place(records, public)
-
-
 def _public_places(folder: Path | None) -> "dict[str, Place]":
     """Return the data sets by name; a synthetic one replaces a data set that ``folder`` lacks."""
     from snhkit.data import read_points, synthetic_points
+    from snhkit.experiment import Place
     from snhkit.geometry import Region
     from snhkit.reproduction import stay_points, synthetic_trace
 
@@ -127,15 +123,15 @@ def _public_places(folder: Path | None) -> "dict[str, Place]":
         if folder is not None and (folder / file).is_file():
             region = Region.around(*centre, side_m=_SIDE_M)
             beside = None if public is None else read_points(folder / public, region)
-            found[title] = _place(read_points(folder / file, region), beside)
+            found[title] = Place(read_points(folder / file, region), beside)
     if not found:
         records = synthetic_points("san_francisco", 200_000)
         public = synthetic_points("san_francisco", 20_000, world="public")
-        found["San Francisco (synthetic, for CABS)"] = _place(records, public)
+        found["San Francisco (synthetic, for CABS)"] = Place(records, public)
     stays = stay_points(synthetic_trace("milwaukee", 20_000))
     public = synthetic_points("milwaukee", world="public")
     records = read_points(stays, public.region, user="user", report=lambda told: None)
-    found["Milwaukee (synthetic stay points, for SPD-VS)"] = _place(records, public)
+    found["Milwaukee (synthetic stay points, for SPD-VS)"] = Place(records, public)
     return found
 
 

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snhkit.cli.output import say
-from snhkit.cli.records import declared_region, named_as_options, read, read_file, tell
+from snhkit.cli.records import (
+    declared_region,
+    named_as_options,
+    read,
+    read_file,
+    tell,
+    together,
+)
 from snhkit.cli.types import Whole
 
 if TYPE_CHECKING:
@@ -29,39 +36,34 @@ tz_option = click.option(
 )
 
 
-def scan_options(command):
-    """Add the options for files that are counted row by row instead of being read into memory."""
-    options = [
-        click.option(
-            "--time",
-            metavar="COLUMN",
-            help="Column of times; needed for --since, --until and units such as user-day.",
-        ),
-        tz_option,
-        click.option(
-            "--since", metavar="TIME", help="Use only rows from this time on, such as 2026-11-01."
-        ),
-        click.option("--until", metavar="TIME", help="Use only rows before this time."),
-        click.option(
-            "--spill",
-            type=click.Path(exists=True, file_okay=False, path_type=Path),
-            help="With --user or --by: folder for temporary copies of the records that are kept.",
-        ),
-        click.option(
-            "--workers",
-            type=Whole(1, 1024),
-            metavar="N",
-            help="Count the records in N processes of a Dask cluster on this machine.",
-        ),
-        click.option(
-            "--scheduler",
-            metavar="ADDRESS",
-            help="Count the records on the Dask cluster of this scheduler.",
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+scan_options = together(
+    click.option(
+        "--time",
+        metavar="COLUMN",
+        help="Column of times; needed for --since, --until and units such as user-day.",
+    ),
+    tz_option,
+    click.option(
+        "--since", metavar="TIME", help="Use only rows from this time on, such as 2026-11-01."
+    ),
+    click.option("--until", metavar="TIME", help="Use only rows before this time."),
+    click.option(
+        "--spill",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="With --user or --by: folder for temporary copies of the records that are kept.",
+    ),
+    click.option(
+        "--workers",
+        type=Whole(1, 1024),
+        metavar="N",
+        help="Count the records in N processes of a Dask cluster on this machine.",
+    ),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Count the records on the Dask cluster of this scheduler.",
+    ),
+)
 
 
 @contextmanager

@@ -79,35 +79,34 @@ class CellWidth(click.ParamType):
 
 
 class LatLon(click.ParamType):
-    """Latitude and longitude in degrees, separated by a comma."""
+    """Two numbers that ``fits`` accepts, separated by a comma: latitude and longitude."""
 
     name = "LAT,LON"
+    wanted = "LAT,LON in degrees, like 37.7637,-122.4337"
+
+    def fits(self, one: float, other: float) -> bool:
+        """Return whether the two numbers are possible; the region checks its centre."""
+        return True
 
     def convert(self, value, param, ctx):
-        """Return latitude and longitude, two finite numbers."""
+        """Return the two finite numbers."""
         if isinstance(value, tuple):
             return value
         numbers = _numbers(value)
-        if numbers is None or len(numbers) != 2:
-            self.fail(f"{value!r} is not LAT,LON in degrees, like 37.7637,-122.4337.", param, ctx)
+        if numbers is None or len(numbers) != 2 or not self.fits(*numbers):
+            self.fail(f"{value!r} is not {self.wanted}.", param, ctx)
         return numbers
 
 
-class Range(click.ParamType):
+class Range(LatLon):
     """The smallest and the largest side of a query in metres, separated by a comma."""
 
     name = "L,U"
+    wanted = f"L,U in metres with 0 < L <= U, like {SIZES_SHOWN}"
 
-    def convert(self, value, param, ctx):
-        """Return two numbers L and U in metres with 0 < L <= U."""
-        if isinstance(value, tuple):
-            return value
-        numbers = _numbers(value)
-        if numbers is None or len(numbers) != 2 or not 0 < numbers[0] <= numbers[1]:
-            self.fail(
-                f"{value!r} is not L,U in metres with 0 < L <= U, like {SIZES_SHOWN}.", param, ctx
-            )
-        return numbers
+    def fits(self, one: float, other: float) -> bool:
+        """Return whether 0 < L <= U."""
+        return 0 < one <= other
 
 
 class Epsilons(click.ParamType):

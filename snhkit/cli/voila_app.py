@@ -15,8 +15,6 @@ from voila.shutdown_kernel_handler import VoilaShutdownKernelHandler
 from voila.tornado.handler import TornadoVoilaHandler
 from voila.tornado.kernel_websocket_handler import VoilaKernelWebsocketHandler
 
-__all__ = ["ExplorerApp", "whole"]
-
 _PROTOCOL = "v1.kernel.websocket.jupyter.org"
 _MOST_BYTES = 2**20  # the longest message is the saved state of an earlier visit
 _LEAST_S = 0.005  # between two messages of a page

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, RangeQueries
 from snhkit.geometry.counts import overlapping_pairs
+from snhkit.geometry.grid import numbered
 
 MAX_NEAR = 128
 """How many other bounding boxes may overlap the bounding box of an edge or district, on average.
@@ -81,8 +82,8 @@ def _shares(owner: NDArray, start: NDArray, end: NDArray, m: int) -> NDArray[Any
         low, high = np.minimum(start, end)[:, axis], np.maximum(start, end)[:, axis]
         first = np.floor(low) + 1
         count = np.maximum(np.ceil(high) - first, 0).astype(np.int64)
-        which = np.repeat(np.arange(len(owner)), count)
-        line = first[which] + np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
+        which, nth = numbered(count)
+        line = first[which] + nth
         edge.append(which)
         at.append((line - start[which, axis]) / (end - start)[which, axis])
     edge, at = np.concatenate(edge), np.clip(np.concatenate(at), 0, 1)

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 
 from snhkit.districts.districts import Districts
 from snhkit.districts.files import MAX_DISTRICTS
@@ -24,8 +23,9 @@ def h3(region: Region, resolution: int) -> Districts:
     lat, lon = region.ring()
     ring = lib.LatLngPoly(list(zip(lat.tolist(), lon.tolist(), strict=True)))
     ids = sorted(lib.h3shape_to_cells_experimental(ring, resolution, contain="overlap"))
-    rings = [np.array(lib.cell_to_boundary(one))[:, ::-1] for one in ids]
-    return _named("h3", ids, [shapely.Polygon(_unrolled(region, ring)) for ring in rings])
+    rings = [np.array(lib.cell_to_boundary(one)).T for one in ids]
+    shapes = [shapely.Polygon(np.stack([region.near_centre(x), y], axis=1)) for y, x in rings]
+    return _named("h3", ids, shapes)
 
 
 def geohash(region: Region, precision: int) -> Districts:
@@ -59,10 +59,6 @@ def _library(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError:
         raise InputError(f"{name} is not installed: run pip install 'snhkit[cells]'.") from None
-
-
-def _unrolled(region: Region, ring: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.stack([region.near_centre(ring[:, 0]), ring[:, 1]], axis=1)
 
 
 def _named(column: str, ids: list[str], shapes: list[Any]) -> Districts:

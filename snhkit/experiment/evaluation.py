@@ -36,11 +36,8 @@ class Place:
     public: Points | None = None
 
     def __post_init__(self) -> None:
-        if self.public is not None and self.public.region != self.records.region:
-            raise InputError(
-                "Place: the public points must lie in the region of the records; read both with "
-                "the same region."
-            )
+        if self.public is not None:
+            self.records.region.refuse_other(self.public.region, "Place: the public points")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Place) and self.digest == other.digest

@@ -8,7 +8,6 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 
-from snhkit.errors import InputError
 from snhkit.geometry.points import Points
 from snhkit.geometry.queries import RangeQueries
 from snhkit.metrics import relative_errors
@@ -41,11 +40,7 @@ def exact_counts(points: Points, queries: RangeQueries) -> Int[np.ndarray, " q"]
     >>> exact_counts(Points(city, [[1, 1], [2, 1]]), RangeQueries(city, [1], [0], [1], [5]))
     array([1])
     """
-    if points.region != queries.region:
-        raise InputError(
-            "exact_counts: the points lie in another region than the boxes; make "
-            "both with the same Region."
-        )
+    queries.region.refuse_other(points.region, "exact_counts: the points")
     return count_in_boxes(points.xy, queries.x, queries.y, queries.x1, queries.y1)
 
 

@@ -16,7 +16,6 @@ from snhkit.geometry.region import Region
 
 MAX_CELLS = 2**26
 _MAX_SIDE = math.isqrt(MAX_CELLS)
-_CHUNK = 65_536  # boxes per step, so that their corners fit into the cache
 
 
 @proven
@@ -78,11 +77,7 @@ class Grid:
 
     def count(self, points: Points) -> Histogram:
         """Return the number of points in each cell."""
-        if points.region != self.region:
-            raise InputError(
-                "Grid: the points lie in another region than the grid; make the grid "
-                "with points.region."
-            )
+        self.region.refuse_other(points.region, "Grid: the points")
         flat = np.bincount(self.cell_numbers(points.xy), minlength=self.m * self.m)
         return Histogram(self, flat.reshape(self.m, self.m))
 
@@ -90,17 +85,6 @@ class Grid:
         """Return the number of the cell that contains each of n positions, shape (n,).
 
         The cell in column i and row j, both from 0, has the number i m + j.
-
-        Parameters
-        ----------
-        xy : ndarray, shape (n, 2)
-            Positions inside the region, in metres.
-
-        Examples
-        --------
-        >>> city = Region.around(lat=0, lon=0, side_m=100)
-        >>> Grid(city, 4).cell_numbers(np.array([[1.0, 99.0], [25.0, 0.0]]))
-        array([3, 4])
         """
         edges = self.edges()
         i, j = (_below(edges, axis, self.m) for axis in xy.T)
@@ -166,12 +150,7 @@ class SummedArea:
 
     def sums(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Return the sum over each box, shape (q,); parts outside the region count as 0."""
-        if queries.region != self.grid.region:
-            raise InputError(
-                "the boxes lie in another region than the grid; make the boxes with grid.region."
-            )
-        parts = [self._sums(part) for part in queries.chunks(_CHUNK)]
-        return np.concatenate(parts) if parts else np.zeros(0)
+        return queries.summed(self.grid.region, self._sums)
 
     def _sums(self, q: RangeQueries) -> Float[np.ndarray, " {len(q)}"]:
         (i, u), (j, v) = self._place(q.x, q.x1), self._place(q.y, q.y1)
@@ -199,6 +178,14 @@ class SummedArea:
         at += row
         high = flat[at] * (1 - v) + flat[at + 1] * v
         return low * (1 - u) + high * u
+
+
+def numbered(
+    sizes: Int[np.ndarray, " g"],
+) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
+    """Return each item's group and its number in it, from 0, given the groups' sizes."""
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    return group, np.arange(len(group)) - (np.cumsum(sizes) - sizes)[group]
 
 
 def block_starts(m: int, blocks: int) -> Int[np.ndarray, " {blocks}"]:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry.counts import count_in_boxes, levels
-from snhkit.geometry.grid import Grid
+from snhkit.geometry.grid import Grid, numbered
 from snhkit.geometry.histogram import Histogram, proven
 from snhkit.geometry.points import Points
 from snhkit.geometry.queries import RangeQueries
@@ -19,7 +19,6 @@ from snhkit.geometry.region import Region
 MAX_DEPTH = 24
 """The largest depth of a quadtree at which the edges of squares are distinct as floats."""
 
-_CHUNK = 65_536  # boxes per step, which bounds the memory
 _MAX_SIDE = 2048
 
 
@@ -101,11 +100,6 @@ class Partition:
             The number of pieces, at least 1, along a side of each cell. The pieces of a cell are
             consecutive in the partition, column by column from the west.
 
-        Raises
-        ------
-        InputError
-            If ``pieces`` has another shape or holds a number below 1.
-
         Examples
         --------
         >>> city = Region.around(lat=0, lon=0, side_m=4)
@@ -118,8 +112,7 @@ class Partition:
                 f"({grid.m}, {grid.m})."
             )
         k = pieces.ravel()
-        cell = np.repeat(np.arange(k.size), k**2)
-        nth = np.arange(cell.size) - np.repeat(np.cumsum(k**2) - k**2, k**2)
+        cell, nth = numbered(k**2)
         k = k[cell]
         edges = grid.edges()
         x0, x1 = _pieces(edges, cell // grid.m, nth // k, k)
@@ -134,21 +127,7 @@ class Partition:
         column: Int[np.ndarray, " c"],
         row: Int[np.ndarray, " c"],
     ) -> "Partition":
-        """Return the partition of a region into c squares of a quadtree.
-
-        Parameters
-        ----------
-        region : Region
-            The region, whose depth is 0.
-        depth, column, row : ndarray of int, shape (c,)
-            The depth of each square, and its column and row, from 0, among all squares of its
-            depth.
-
-        Raises
-        ------
-        InputError
-            If a depth is out of range, or the squares leave a gap or overlap.
-        """
+        """Return the partition into c quadtree squares, by depth, and column and row from 0."""
         if not ((depth >= 0) & (depth <= MAX_DEPTH)).all():
             raise InputError(
                 f"Partition.dyadic: depths must be from 0 to {MAX_DEPTH}, but they run from "
@@ -174,11 +153,7 @@ class Partition:
 
     def count(self, points: Points) -> Histogram:
         """Return the number of points in each cell."""
-        if points.region != self.region:
-            raise InputError(
-                "Partition: the points lie in another region than the partition; make "
-                "the partition with points.region."
-            )
+        self.region.refuse_other(points.region, "Partition: the points")
         counts = count_in_boxes(points.xy, self.x0, self.y0, self.x1, self.y1)
         return Histogram(self, counts)
 
@@ -267,13 +242,7 @@ class DensityTable:
 
     def sums(self, queries: RangeQueries) -> Float[np.ndarray, " q"]:
         """Return the sum over each box, shape (q,); parts outside the region count as 0."""
-        if queries.region != self.region:
-            raise InputError(
-                "the boxes lie in another region than the cells; make the boxes with the "
-                "region of the cells."
-            )
-        parts = [self._sums(part) for part in queries.chunks(_CHUNK)]
-        return np.concatenate(parts) if parts else np.zeros(0)
+        return queries.summed(self.region, self._sums)
 
     def _sums(self, q: RangeQueries) -> Float[np.ndarray, " q"]:
         q = q.clipped()
@@ -327,11 +296,10 @@ class CellLookup:
         low_x, low_y = (np.searchsorted(edges, a, "right") - 1 for a in (cells.x0, cells.y0))
         high_x, high_y = (np.searchsorted(edges, a, "left") for a in (cells.x1, cells.y1))
         wide, tall = high_x - low_x, high_y - low_y
-        cell = np.repeat(np.arange(len(cells), dtype=np.int32), wide * tall)
-        nth = np.arange(cell.size) - np.repeat(np.cumsum(wide * tall) - wide * tall, wide * tall)
+        cell, nth = numbered(wide * tall)
         square = (low_x[cell] + nth // tall[cell]) * grid.m + low_y[cell] + nth % tall[cell]
         order = np.argsort(square, kind="stable")
-        self._listed = cell[order]
+        self._listed = cell[order].astype(np.int32)
         self._first = np.searchsorted(square[order], np.arange(grid.m**2))
 
     def of(self, xy: Float[np.ndarray, "n 2"]) -> Int[np.ndarray, " n"]:

@@ -1,7 +1,7 @@
 """Range queries: boxes whose numbers of records are asked for, as arrays."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from snhkit.geometry.points import Points
 from snhkit.geometry.region import Region
 
 _SIDES = (("south", "west", "north", "east"), ("miny", "minx", "maxy", "maxx"))
+_CHUNK = 65_536  # boxes per step, so that their corners fit into the cache
 _FIRST = 5  # the number of boxes that a message names
 
 
@@ -326,6 +327,14 @@ class RangeQueries:
         ring = [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
         xy = np.stack([np.stack(corner, axis=1) for corner in ring], axis=1)
         return np.stack(self.region.to_latlon(xy), axis=-1)
+
+    def summed(
+        self, region: Region, sums: Callable[["RangeQueries"], NDArray[np.float64]]
+    ) -> Float[np.ndarray, " q"]:
+        """Return what ``sums`` does for parts of the boxes, which must lie in a region."""
+        region.refuse_other(self.region, "the boxes")
+        parts = [sums(part) for part in self.chunks(_CHUNK)]
+        return np.concatenate(parts) if parts else np.zeros(0)
 
     def chunks(self, size: int) -> Iterator["RangeQueries"]:
         """Yield the boxes in parts, in order, with at most ``size`` boxes in each part."""

@@ -179,6 +179,13 @@ class Region:
         lon, lat = _transformer(self).transform(local[..., 0], local[..., 1], direction="INVERSE")
         return np.asarray(lat), self.near_centre(lon)
 
+    def refuse_other(self, other: "Region", what: str) -> None:
+        """Raise InputError if ``what``, such as "the boxes", lie in another region."""
+        if other != self:
+            raise InputError(
+                f"{what} lie in another region, {other}; make both with the same one, {self}."
+            )
+
     def near_centre(self, lon: ArrayLike) -> NDArray[np.float64]:
         """Return the same longitudes as numbers within 180 degrees of the centre's longitude.
 

@@ -23,7 +23,6 @@ MOST = 2**53
 BAND = 64
 """The number of rows of cells that are compressed together: a band of rows."""
 
-_CHUNK = 65_536  # boxes at a time
 _HELD = 2**23  # the most unpacked numbers to keep for the next answer
 _BITS = 20  # edges of boxes are rounded to 2^-20 of a cell's width
 _AREA = 2 ** (2 * _BITS)  # units of area in a cell
@@ -89,13 +88,7 @@ class PackedCounts:
 
     def sums(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Return the sum of counts over each of q boxes; outside the region there are none."""
-        if queries.region != self.grid.region:
-            raise InputError(
-                "the boxes lie in another region than the cells; make the boxes with the "
-                "release's region."
-            )
-        parts = [self._sums(part) for part in queries.chunks(_CHUNK)]
-        return np.concatenate(parts) if parts else np.zeros(0)
+        return queries.summed(self.grid.region, self._sums)
 
     def _sums(self, q: RangeQueries) -> NDArray[np.float64]:
         i, u = self._steps(q.x, q.width)

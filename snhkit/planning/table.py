@@ -65,8 +65,8 @@ class Situation:
         """Return the numbers for n records, moved into the measured ranges."""
         n = whole("n", n, least=1, most=_MOST_RECORDS)
         sensitivity = PrivacyUnit(unit, max_per_user).sensitivity
-        if public is not None and region is not None and public.region != region:
-            raise InputError("public: the points lie in another region; read them with region.")
+        if public is not None and region is not None:
+            region.refuse_other(public.region, "public: the points")
         there = region if public is None else public.region
         ranges, told = plan_table()["ranges"], []
         side_m = _SIDE_M if there is None else there.side_m
@@ -155,17 +155,13 @@ def _within(value: float, bounds: Sequence[float]) -> float:
     return min(max(value, bounds[0]), bounds[1])
 
 
+@cache
 def plan_table() -> dict[str, Any]:
     """Return the table of expected errors that comes with snhkit, as JSON values.
 
     The table holds the fitted coefficients of the model, the ranges of the measurements, and the
     places and the date of the measurements.
     """
-    return _table()
-
-
-@cache
-def _table() -> dict[str, Any]:
     text = resources.files("snhkit.planning").joinpath("table.json").read_text("utf-8")
     return json.loads(text)
 

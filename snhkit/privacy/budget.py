@@ -9,7 +9,7 @@ from numbers import Rational
 
 import numpy as np
 
-from snhkit.checks import is_plain
+from snhkit.checks import cut, is_plain
 from snhkit.errors import InputError
 from snhkit.privacy.zcdp import rho_of
 
@@ -51,7 +51,7 @@ def exact(epsilon: Epsilon) -> Fraction:
     """
     value = _fraction(epsilon)
     if value <= 0:
-        raise InputError(f"epsilon must be greater than 0, not {_short(epsilon)}.")
+        raise InputError(f"epsilon must be greater than 0, not {cut(str(epsilon), 24)}.")
     if max(value.numerator, value.denominator) >= MAX_PART:
         raise _too_many_digits(epsilon)
     return value
@@ -64,7 +64,9 @@ def exact_delta(delta: Epsilon) -> Fraction:
     except InputError as error:
         raise InputError(str(error).replace("epsilon", "delta")) from None
     if not 0 <= value < 1 or value.denominator >= MAX_PART:
-        raise InputError(f"delta must be 0, or a number below 1 such as 1e-6, not {_short(delta)}.")
+        raise InputError(
+            f"delta must be 0, or a number below 1 such as 1e-6, not {cut(str(delta), 24)}."
+        )
     return value
 
 
@@ -113,7 +115,7 @@ def _from_text(text: str) -> Fraction:
 def _from_decimal(value: Decimal, given: object) -> Fraction:
     """Return a decimal as a fraction; error messages quote ``given``, the caller's value."""
     if not value.is_finite():
-        raise InputError(f"epsilon must be finite, not {_short(given)}.")
+        raise InputError(f"epsilon must be finite, not {cut(str(given), 24)}.")
     # The size is checked before the conversion, since 1e999999999 would fill the memory.
     if value and abs(value.adjusted()) > _MAX_EXPONENT:
         raise _too_many_digits(given)
@@ -122,15 +124,10 @@ def _from_decimal(value: Decimal, given: object) -> Fraction:
 
 def _too_many_digits(given: object) -> InputError:
     return InputError(
-        f"epsilon {_short(given)} has too many digits: the noise is drawn with 64-bit integers, so "
-        "its numerator and denominator must be below 2**62 (about 18 digits). "
-        "Round it, for instance to '0.0123'."
+        f"epsilon {cut(str(given), 24)} has too many digits: the noise is drawn with 64-bit "
+        "integers, so its numerator and denominator must be below 2**62 (about 18 digits). Round "
+        "it, for instance to '0.0123'."
     )
-
-
-def _short(given: object) -> str:
-    text = str(given)
-    return text if len(text) <= 24 else text[:21] + "..."
 
 
 def fraction(name: str, text: str) -> Fraction:

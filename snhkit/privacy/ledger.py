@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup, escape
+
 from snhkit.errors import BudgetExceeded, InputError
-from snhkit.privacy import ledger_table
+from snhkit.markup import html_table
 from snhkit.privacy.budget import Budget, Epsilon, exact, written
 from snhkit.privacy.count_source import CountSource
 from snhkit.privacy.entry import Entry, left, remaining, spent
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NONE = Fraction(0)
+_COLUMNS = ("#", "when (UTC)", "who", "epsilon", "state", "bought")
+_RIGHT_ALIGNED = (0, 3)  # columns of numbers
+# White on red is legible in light and dark notebook themes.
+_RED = "background:#b3261e;color:#fff;padding:0 .4em;border-radius:.3em"
 
 
 class Ledger:
@@ -299,17 +305,97 @@ class Ledger:
     @property
     def summary(self) -> str:
         """One line of text: the budget, the epsilon spent and the epsilon left."""
-        return ledger_table.summary(self._budget, self.entries)
+        return _summary(self._budget, self.entries)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the entries as a DataFrame: the attributes of ``Entry``, with floats as costs.
 
         The column ``bought`` has the cost of each measurement as text.
         """
-        return ledger_table.as_frame(self.entries)
+        import pandas as pd
+
+        columns = [
+            "number", "when", "who", "epsilon", "delta", "rho", "state", "replayable", "bought",
+            "reason",
+        ]  # fmt: skip
+        rows = [
+            (e.number, e.when, e.who, float(e.epsilon), float(e.delta), float(e.rho), e.state,
+             e.replayable, _bought(e), e.reason)
+            for e in self.entries
+        ]  # fmt: skip
+        return pd.DataFrame(rows, columns=columns)
+
+    def _head(self, entries: tuple[Entry, ...]) -> list[str]:
+        """Return the summary and, if the unit is known, what each entry hides, as lines."""
+        head = [_summary(self._budget, entries)]
+        return head if self._unit is None else [*head, _hidden(self._unit, self._budget)]
 
     def __repr__(self) -> str:
-        return ledger_table.as_text(self._budget, self.entries, self._unit)
+        entries = self.entries
+        rows = [_COLUMNS, *map(_cells, entries)] if entries else []
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(
+                cell.rjust(width) if k in _RIGHT_ALIGNED else cell.ljust(width)
+                for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        return "\n".join([*self._head(entries), *lines])
 
     def _repr_html_(self) -> str:
-        return ledger_table.as_html(self._budget, self.entries, self._unit)
+        entries = self.entries
+        caption = Markup("<br>").join(map(escape, self._head(entries)))
+        return html_table(_COLUMNS, map(_marked, entries), caption=caption)
+
+
+def _summary(budget: Budget, entries: tuple[Entry, ...]) -> str:
+    """Return one line of text with a ledger's budget, the epsilon spent and the epsilon left."""
+    if budget.delta:
+        used, left = spent(budget, entries), remaining(budget, budget.rho, entries)
+        rho = total(entries).rho
+        return (
+            f"Privacy budget: epsilon {budget}, spent {float(used):.3g}, left {float(left):.3g} "
+            f"(in zCDP: rho {float(budget.rho):.3g}, spent {float(rho):.3g})"
+        )
+    used = spent(budget, entries)
+    left = written(budget.epsilon - used)
+    delta = total(entries).delta
+    impure = f"; and delta {written(delta)}: not pure" if delta else ""
+    return f"Privacy budget: epsilon {budget}, spent {written(used)}, left {left}{impure}"
+
+
+def _hidden(unit: PrivacyUnit, budget: Budget) -> str:
+    """Return one line of text that names the unit of privacy that each release hides."""
+    if unit.n_public and budget.delta:
+        return f"n is public: each entry hides {unit.sentence}, at the epsilon on its release card"
+    if unit.n_public:
+        return f"n is public: each entry hides {unit.sentence}, at twice its epsilon"
+    return f"Each entry hides {unit.sentence_for_any_bound}"
+
+
+def _cells(entry: Entry) -> tuple[str, ...]:
+    """Return the texts of an entry's table cells, one for each of ``_COLUMNS``."""
+    state = entry.state + (f" ({entry.reason})" if entry.reason else "")
+    return (
+        str(entry.number),
+        f"{entry.when:%Y-%m-%d %H:%M:%S}",
+        entry.who,
+        written(entry.epsilon) + (f", rho {float(entry.rho):.3g}" if entry.rho else ""),
+        state + (", replayable" if entry.replayable else ""),
+        _bought(entry),
+    )
+
+
+def _marked(entry: Entry) -> list[str]:
+    """Return the texts of an entry's table cells; "replayable" is marked in red."""
+    *others, state, bought = _cells(entry)
+    if entry.replayable:
+        plain = state.removesuffix(", replayable")
+        state = Markup('{} <strong style="{}">replayable</strong>').format(plain, _RED)
+    return [*others, state, bought]
+
+
+def _bought(entry: Entry) -> str:
+    """Return one line of text with the cost of each of an entry's measurements."""
+    return "; ".join(map(str, entry.spends))

@@ -1,16 +1,18 @@
-"""A ledger in a file, shared by all processes that open it."""
+"""The ledger of a dataset: in a file that all processes share, in memory, or another one's."""
 
 import os
 import warnings
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from snhkit.errors import InputError, LedgerWarning
+from snhkit.geometry import Points
 from snhkit.privacy.budget import Budget, Epsilon
-from snhkit.privacy.count_source import CountSource
+from snhkit.privacy.count_source import CountSource, PointSource
 from snhkit.privacy.data_ledgers import DataLedger, elsewhere, remember
 from snhkit.privacy.entry import Entry
 from snhkit.privacy.events import Opening, entry_event, replayed, torn_charge
@@ -18,6 +20,8 @@ from snhkit.privacy.fingerprint import fingerprint, key_path, secret_key
 from snhkit.privacy.journal import Journal
 from snhkit.privacy.ledger import Ledger
 from snhkit.privacy.unit import PrivacyUnit
+
+NO_BUDGET = "budget is missing; give the largest epsilon that all releases together may spend."
 
 
 class StoredLedger(Ledger):
@@ -46,7 +50,7 @@ class StoredLedger(Ledger):
             told = fingerprint(records, key)
             if events:
                 found = Opening.of(events[0], path)
-                _refuse_other(found, path, told, unit, budget)
+                _refuse_opened_for_others(found, path, told, unit, budget)
                 budget = found.budget
             elif budget is None:
                 raise InputError(
@@ -120,7 +124,7 @@ def _tell_other(path: Path, given: object, records: CountSource) -> None:
     warnings.warn(f"{path}: {told}: add both up yourself.", LedgerWarning, stacklevel=5)
 
 
-def _refuse_other(
+def _refuse_opened_for_others(
     found: Opening, path: Path, records: str, unit: PrivacyUnit, budget: Budget | Epsilon | None
 ) -> None:
     """Raise InputError if a ledger was opened for other records, another unit or another budget."""
@@ -214,3 +218,72 @@ def read_ledger(path: str | os.PathLike[str]) -> Ledger:
     if journal.tail:
         warnings.warn(_told(journal, rest), LedgerWarning, stacklevel=2)
     return ledger
+
+
+def held(points: Points) -> Callable[[], PointSource | None]:
+    """Return a function that returns the points, or None once no other code uses them."""
+    there = weakref.ref(points)
+
+    def source() -> PointSource | None:
+        return None if (known := there()) is None else PointSource(known)
+
+    return source
+
+
+def open_ledger(
+    ledger: str | os.PathLike[str] | Ledger | None,
+    records: Callable[[], CountSource | None],
+    unit: PrivacyUnit,
+    budget: Budget | Epsilon | None,
+) -> Ledger:
+    """Return a file's ledger, another dataset's or a new one; InputError if it does not fit."""
+    if isinstance(ledger, StoredLedger):
+        ledger = ledger.path
+    if isinstance(ledger, Ledger):
+        _refuse_other(ledger, records, unit, budget)
+        return ledger
+    if ledger is not None and not isinstance(ledger, (str, os.PathLike)):
+        raise InputError(
+            "ledger must be the name of a file, or the ledger of another dataset (data.ledger), "
+            f"not an object of type {type(ledger).__name__}."
+        )
+    if ledger is not None:
+        return StoredLedger(ledger, _present(records), unit, budget)
+    if budget is None:
+        raise InputError(NO_BUDGET)
+    return Ledger(budget, unit, records)
+
+
+def _refuse_other(
+    ledger: Ledger,
+    records: Callable[[], CountSource | None],
+    unit: PrivacyUnit,
+    budget: Budget | Epsilon | None,
+) -> None:
+    """Raise InputError if a ledger in memory has another unit, another budget or other records."""
+    if ledger.unit is None:
+        raise InputError(
+            "ledger: this ledger has no unit of privacy; give the ledger of a dataset "
+            "(data.ledger)."
+        )
+    if not ledger.unit.has_neighbours_of(unit):
+        raise InputError(
+            f"ledger: its unit of privacy is {ledger.unit.sentence}; give the same unit."
+        )
+    if budget is not None and Budget.of(budget) != ledger.budget:
+        raise InputError(
+            f"ledger: its budget is {ledger.budget}, and cannot be changed to {Budget.of(budget)}; "
+            "leave the budget out."
+        )
+    if not ledger.records_are(_present(records)):
+        raise InputError(
+            "ledger: this ledger belongs to other records, to these records in another region, or "
+            "to records that are no longer in memory. Keep the records in a variable, or give the "
+            "path of a file as ledger. For people in two datasets, the epsilons of both add up."
+        )
+
+
+def _present(records: Callable[[], CountSource | None]) -> CountSource:
+    found = records()
+    assert found is not None  # noqa: S101 - the caller holds them
+    return found

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
@@ -152,9 +152,7 @@ class PrivacyUnit:
     @classmethod
     def restore(cls, values: Mapping[str, Any]) -> "PrivacyUnit":
         """Return the unit from values of ``to_dict`` in a file, after a check of the values."""
-        unknown = sorted(
-            set(values) - {"kind", "max_per_user", "whose", "n_public", "tz", "dropped"}
-        )
+        unknown = sorted(set(values) - {field.name for field in fields(cls)})
         if unknown or "kind" not in values:
             wrong = f"has an unknown key {unknown[0]!r}" if unknown else "has no 'kind'"
             raise InputError(f"the unit of privacy {wrong}.")

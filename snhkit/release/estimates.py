@@ -57,11 +57,7 @@ class Estimates:
             first = cls.of(strata[0], given)
             return cls(release, first.queries, first.given)
         if isinstance(given, RangeQueries):
-            if given.region != region:
-                raise InputError(
-                    f"answer: the boxes must have the region of the release, {region}, "
-                    f"not {given.region}."
-                )
+            region.refuse_other(given.region, "answer: the boxes")
             return cls(release, given, given)
         if isinstance(given, Districts) or hasattr(type(given), "geometry"):
             districts = Districts.of(given)  # pyright: ignore[reportArgumentType]

@@ -12,7 +12,7 @@ from scipy.sparse.linalg import spsolve
 from snhkit.districts.districts import Districts, DistrictsLike
 from snhkit.errors import InputError
 from snhkit.geometry import Grid
-from snhkit.geometry.grid import block_starts, block_sums
+from snhkit.geometry.grid import block_starts, block_sums, numbered
 from snhkit.models import GridModel
 
 if TYPE_CHECKING:
@@ -170,8 +170,7 @@ def _shares(districts: Districts, grid: Grid) -> Any:
     owner, boxes, share = districts.inside(grid.region).cover(grid)
     low = np.rint(np.stack([boxes.x, boxes.y]) / grid.cell_m).astype(np.int64)
     long = np.rint(boxes.width / grid.cell_m).astype(np.int64)
-    which = np.repeat(np.arange(len(owner)), long)  # boxes are runs of cells in one row
-    column = low[0][which] + np.arange(len(which)) - np.repeat(np.cumsum(long) - long, long)
-    cell = column * grid.m + low[1][which]
+    which, nth = numbered(long)  # boxes are runs of cells in one row
+    cell = (low[0][which] + nth) * grid.m + low[1][which]
     shape = len(districts), grid.m**2
     return sparse.csr_array((share[which], (owner[which], cell)), shape=shape)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from snhkit.checks import cut
 from snhkit.errors import InputError, ReleaseFileError
 from snhkit.privacy import Spend, total
 from snhkit.privacy.budget import fraction
@@ -123,7 +124,9 @@ def check_header(header: Any) -> dict[str, Any]:
         if name not in header:
             raise InputError(f"damaged: its header has no {name!r}.")
         if not fits(header[name]):
-            raise InputError(f"damaged: {name!r} must be {words}, not {_shown(header[name])}.")
+            raise InputError(
+                f"damaged: {name!r} must be {words}, not {cut(repr(header[name]), 60)}."
+            )
     epsilon = fraction("an epsilon", header["epsilon"])
     if not epsilon:
         raise InputError("epsilon must be greater than 0.")
@@ -169,12 +172,6 @@ def _refuse_deep(value: Any, depth: int) -> None:
             raise InputError("damaged: its header is nested too deeply.")
         for part in value.values() if isinstance(value, dict) else value:
             _refuse_deep(part, depth - 1)
-
-
-def _shown(value: Any) -> str:
-    """Return the beginning of a value as text, for messages."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _is_text(value: Any) -> bool:

@@ -85,11 +85,7 @@ class PolygonPartition:
 
     def assign(self, points: Points) -> NDArray[np.int64]:
         """Return the cell of each record: a polygon's number from 0, or c for "outside"."""
-        if points.region != self.region:
-            raise InputError(
-                "the points lie in another region than the districts; read the points "
-                "with the districts' region."
-            )
+        self.region.refuse_other(points.region, "the points")
         cell = np.full(len(points), len(self), np.int64)
         for start in range(0, len(points), _RECORDS):
             xy = points.xy[start : start + _RECORDS]

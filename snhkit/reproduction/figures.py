@@ -195,10 +195,6 @@ def _modelling(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     ]  # fmt: skip
 
 
-def _with_k(k: int) -> SNH:
-    return SNH(networks=replace(Networks(), k=k))
-
-
 def _uniformity(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
     lines = {"SNH": "area", "SNH+QS": "learned"}
@@ -213,7 +209,8 @@ def _uniformity(places: Mapping[str, Place], effort: Effort) -> list[Job]:
 def _impact_of_k(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
     return [
-        Job(name, f"epsilon {e}", k, e, lambda k=k, e=e: _error(place, _with_k(k), e, effort))
+        Job(name, f"epsilon {e}", k, e,
+            lambda k=k, e=e: _error(place, SNH(networks=Networks(k=k)), e, effort))
         for e in ("0.2", "0.8") for k in (1, 2, 8)
     ]  # fmt: skip
 

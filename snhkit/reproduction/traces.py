@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from snhkit.data.cities import City, city
 from snhkit.data.synthetic.synthetic import World, synthetic_points
+from snhkit.geometry.grid import numbered
 
 _MEDIAN_MIN, _SPREAD = 40.0, 0.9  # lognormal dwell times: median in minutes, and sigma
 _DWELL_MIN = (4.0, 720.0)  # shortest and longest dwell time
@@ -70,7 +71,7 @@ def synthetic_trace(
     same = np.append(user[1:] == user[:-1], False)
     gap = np.where(same, np.append(arrived[1:], 0) - left, 0)
     moving = np.maximum(np.ceil(gap / _WHILE_MOVING_S).astype(np.int64) - 1, 0)
-    visit, nth = _numbered(staying + moving)
+    visit, nth = numbered(staying + moving)
     stays = nth < staying[visit]
     stay = np.clip(nth / (staying[visit] - 1), 0, 1)
     way = np.where(stays, 0, (nth - staying[visit] + 1) / (moving[visit] + 1))
@@ -98,9 +99,3 @@ def _times(
     morning = rng.uniform(*_MORNING_S, len(start))[np.cumsum(first) - 1]
     left = since - before + morning
     return left - dwell, left
-
-
-def _numbered(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return each item's group and number in it, from 0, given the groups' sizes."""
-    group = np.repeat(np.arange(len(counts)), counts)
-    return group, np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -59,7 +59,8 @@ def checked(labels: "pd.DataFrame") -> "pd.DataFrame":
     import pandas as pd
 
     names = list(labels.columns)
-    if len(names) != 5 or tuple(names[:4]) != COLUMNS or not _is_parameter(names[4]):
+    parts = str(names[-1]).split(".") if names else []
+    if len(names) != 5 or tuple(names[:4]) != COLUMNS or not all(map(str.isidentifier, parts)):
         raise InputError(
             f"labels must have the columns {', '.join(COLUMNS)} and the parameter's name, not "
             f"{', '.join(map(str, names))[:200]!r}."
@@ -148,7 +149,3 @@ def number(
         wanted += "" if most == math.inf else f" to {most:.4g}"
         raise InputError(f"{source}: row {line}: {column} must be {wanted}, not {text[:40]!r}.")
     return value
-
-
-def _is_parameter(name: object) -> bool:
-    return all(part.isidentifier() for part in str(name).split("."))

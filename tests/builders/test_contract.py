@@ -390,7 +390,7 @@ class TestAnswers:
     def test_boxes_of_another_region_are_refused(self, release):
         elsewhere = RangeQueries(Region.around(lat=45, lon=7, side_m=401), [1], [1], [9], [9])
         for ask in (release.answer, release.noise_sd):
-            with pytest.raises(InputError, match=r"the region of the release.*400.*not .*401"):
+            with pytest.raises(InputError, match=r"another region.*401.*400"):
                 ask(elsewhere)
 
     def test_noise_sds_are_known_for_every_box_or_for_none(self, release, records):

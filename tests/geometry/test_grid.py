@@ -7,7 +7,7 @@ from shapely import area, box, intersection
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, SummedArea, exact_counts
-from snhkit.geometry.grid import block_starts, block_sums, spread
+from snhkit.geometry.grid import block_starts, block_sums, numbered, spread
 
 CITY = Region.around(lat=0, lon=0, side_m=64)
 unit = st.floats(0, 1, exclude_max=True)
@@ -188,3 +188,9 @@ def test_sums_over_blocks_and_back(m, blocks):
 
 def test_truth_values_are_counted():
     assert block_sums(np.ones((3, 3), bool), np.array([0])).tolist() == [[9]]
+
+
+def test_numbered_counts_within_groups():
+    group, nth = numbered(np.array([2, 0, 3]))
+    assert group.tolist() == [0, 0, 2, 2, 2]
+    assert nth.tolist() == [0, 1, 0, 1, 2]

@@ -156,7 +156,7 @@ def test_a_query_beyond_the_region_by_more_than_a_metre_is_marked(identity, city
 
 def test_boxes_of_another_region_are_refused(identity, city):
     other = Region.around(lat=45, lon=7, side_m=401)
-    with pytest.raises(InputError, match="the boxes must have the region of the release"):
+    with pytest.raises(InputError, match="the boxes lie in another region"):
         identity.answer(RangeQueries(other, [0], [0], [9], [9]))
 
 

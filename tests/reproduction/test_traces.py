@@ -8,7 +8,7 @@ import snhkit as snh
 from snhkit.data import city
 from snhkit.errors import InputError
 from snhkit.reproduction import stay_points, synthetic_trace
-from snhkit.reproduction.traces import _numbered, _times
+from snhkit.reproduction.traces import _times
 
 
 @pytest.fixture(scope="module")
@@ -54,12 +54,6 @@ def test_each_users_clock_starts_in_the_morning():
     assert (arrived[[1, 4]] - left[[0, 3]] >= 120).all()
     arrived, left = _times(rng, np.zeros((9_000, 2)), np.zeros(9_000, int))
     assert np.quantile(left - arrived, (0, 0.5, 1)) == pytest.approx([240, 2_400, 43_200], rel=0.02)
-
-
-def test_numbered_counts_within_groups():
-    group, nth = _numbered(np.array([2, 0, 3]))
-    assert group.tolist() == [0, 0, 2, 2, 2]
-    assert nth.tolist() == [0, 1, 0, 1, 2]
 
 
 def test_the_same_seed_draws_the_same_trace(trace):

@@ -69,7 +69,7 @@ class ExactCounts:
     def count(self, cells: Cells) -> Histogram:
         """Return the number of records in each cell of a grid or a partition."""
         refuse_unproven(cells)
-        self._refuse_elsewhere("cells", cells.region)
+        self.region.refuse_other(cells.region, "scan: the cells")
         if isinstance(cells, Grid):
             depth = cells.m.bit_length() - 1
             if cells.m != 1 << depth or depth > FINE_DEPTH:
@@ -97,7 +97,7 @@ class ExactCounts:
 
     def boxes(self, queries: RangeQueries) -> NDArray[np.int64]:
         """Return the number of records in each of q boxes, shape (q,); the boxes may overlap."""
-        self._refuse_elsewhere("boxes", queries.region)
+        self.region.refuse_other(queries.region, "scan: the boxes")
         return self._read(queries).astype(np.int64)
 
     def strata(self, by: By) -> "Callable[[], Iterator[ExactCounts]]":
@@ -117,13 +117,6 @@ class ExactCounts:
         found = Collector(self.region)
         found.merge(self._read(Draw(self.region, min(1.0, _DRAWN / max(self.n(), 1)))))
         return found.points()
-
-    def _refuse_elsewhere(self, what: str, region: Region) -> None:
-        if region != self.region:
-            raise InputError(
-                f"scan: the records lie in another region than the {what}; make the {what} "
-                "with the region that was given to scan."
-            )
 
 
 def _of_fine_cells(cells: Partition) -> bool:

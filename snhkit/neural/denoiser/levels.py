@@ -108,7 +108,12 @@ def bought_levels(private: Measurements, grid: Grid, share: float) -> Levels:
         cells = private.histogram(grid, left).values / noise_scale
         return estimates(grid, noise_scale, cells, of_large, of_small)
     # Which cells are counted together depends on noisy counts only.
-    held = _coarse_estimates(small, large, of_large, of_small)
+    (held, _), _ = _combined(
+        of_small[0],
+        np.full_like(*of_small),
+        np.searchsorted(small, large),
+        of_large,
+    )
     group = merged_groups(grid.m, small, held, enough)
     cells = private.histogram(Merged(grid, group), left).values / noise_scale
     each = (cells / np.bincount(group.ravel()))[group]
@@ -145,17 +150,6 @@ def estimates(
     fine, coarse = _combined(sums, variance, inside, large)
     small_blocks, large_blocks = Blocks(of_small, *fine), Blocks(of_large, *coarse)
     return Levels(grid, noise_scale, cells, small_blocks, large_blocks, group)
-
-
-def _coarse_estimates(
-    small: Int[np.ndarray, " s"],
-    large: Int[np.ndarray, " l"],
-    of_large: Measured,
-    of_small: Measured,
-) -> Float[np.ndarray, "s s"]:
-    """Return the best linear estimates of sums over small blocks, without counts of cells."""
-    variance = np.full_like(of_small[0], of_small[1])
-    return _combined(of_small[0], variance, np.searchsorted(small, large), of_large)[0][0]
 
 
 def _combined(

@@ -24,7 +24,6 @@ from snhkit.neural.networks.feature_grid import FeatureGrid
 from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.model import SNHModel, blocks_along
 from snhkit.neural.networks.network import parameter_count
-from snhkit.neural.networks.squares import Batch, Scattered
 from snhkit.neural.networks.train import Learned, train
 
 _WORDS = {
@@ -210,6 +209,13 @@ class Networks:
         else:
             squares = anywhere
 
+        rates = optax.constant_schedule(self.learning_rate)
+        if self.schedule == "cosine":
+            rates = optax.cosine_decay_schedule(self.learning_rate, self.steps)
+        held_out = None
+        if self.patience is not None:
+            key = jax.random.fold_in(jax.random.key(self.seed), 1)
+            held_out = anywhere.draw(key, _HELD_OUT)
         # With 22 layers, errors of rounding to 16 bits would accumulate, so an MLP keeps 32 bits.
         stored = _half if network.has_map else np.array
 
@@ -238,18 +244,13 @@ class Networks:
             squares,
             steps=self.steps,
             batch=self.batch,
-            rates=self._rates(),
+            rates=rates,
             seed=self.seed,
-            held_out=None if self.patience is None else _held_out(anywhere, self.seed),
+            held_out=held_out,
             patience=self.patience or 1,
             watch=None if watch is None else lambda step, now: watch(step, model(now)),
         )
         return model(learned)
-
-    def _rates(self) -> optax.Schedule:
-        if self.schedule == "constant":
-            return optax.constant_schedule(self.learning_rate)
-        return optax.cosine_decay_schedule(self.learning_rate, self.steps)
 
 
 def reconciled(counts: Float[np.ndarray, "m m"], table: SummedArea) -> Float64[np.ndarray, "m m"]:
@@ -267,10 +268,6 @@ def reconciled(counts: Float[np.ndarray, "m m"], table: SummedArea) -> Float64[n
     missing *= max(0.0, 1 - _SUM_WITHIN * total / off) if off else 0.0
     spread = SummedArea(blocks, missing.reshape(blocks.m, blocks.m)).sums(grid.boxes())
     return (counts + spread.reshape(counts.shape)).astype(np.float64)
-
-
-def _held_out(squares: Scattered, seed: int) -> Batch:
-    return squares.draw(jax.random.fold_in(jax.random.key(seed), 1), _HELD_OUT)
 
 
 def _blocks(table: SummedArea, least_m: float) -> Float32[np.ndarray, "b b"]:

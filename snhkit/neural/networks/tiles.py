@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from snhkit.geometry import RangeQueries, Region
+from snhkit.geometry.grid import numbered
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +96,7 @@ def tiles_needed(queries: RangeQueries, low: float, high: float) -> Int[np.ndarr
 
 def tile(queries: RangeQueries, per_side: Int[np.ndarray, "q 2"]) -> Tiles:
     """Return the tiles of boxes, each divided into ``per_side`` equal parts along x and y."""
-    total = per_side.prod(axis=1)
-    box = np.repeat(np.arange(len(queries)), total)
-    place = np.arange(total.sum()) - np.repeat(np.cumsum(total) - total, total)
+    box, place = numbered(per_side.prod(axis=1))
     index = np.stack(np.divmod(place, per_side[box, 1]), axis=1)
     size = np.stack([queries.width, queries.height], axis=1) / per_side
     corner = np.stack([queries.x, queries.y], axis=1)

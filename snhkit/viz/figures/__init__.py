@@ -4,7 +4,7 @@ from snhkit.viz.figures.cell_figure import cells_figure
 from snhkit.viz.figures.closeup import closeup_figure
 from snhkit.viz.figures.curves import against_truth, count_bars, error_curves
 from snhkit.viz.figures.panels import method_panels
-from snhkit.viz.figures.plots import error_bars, surface_figure
+from snhkit.viz.figures.plots import surface_figure
 from snhkit.viz.figures.style import method_styles
 from snhkit.viz.figures.two_worlds import two_worlds
 from snhkit.viz.figures.winners import winners_figure
@@ -14,7 +14,6 @@ __all__ = [
     "cells_figure",
     "closeup_figure",
     "count_bars",
-    "error_bars",
     "error_curves",
     "method_panels",
     "method_styles",

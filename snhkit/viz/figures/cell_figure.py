@@ -69,7 +69,8 @@ def cells_figure(
     for axis, (name, drawn) in zip(axes, cells.items(), strict=True):
         drawn.draw(axis, scale)
         if invented is not None:
-            near = _inside(invented.xy, shown)
+            xy = invented.xy
+            near = xy[((xy >= shown[:2]) & (xy < shown[2:])).all(axis=1)]
             axis.plot(*near.T / 1000, ".", color="white", markersize=1.5, markeredgewidth=0)
         if boxes is not None:
             outline(axis, boxes, per_unit_m=1000)
@@ -130,8 +131,3 @@ def _corners(boxes: RangeQueries) -> NDArray[np.float64]:
     return np.stack(
         [np.stack([west, east, east, west], 1), np.stack([south, south, north, north], 1)], 2
     )
-
-
-def _inside(xy: NDArray, shown: NDArray) -> NDArray:
-    """Return the positions inside the square shown, in metres, shape (k, 2)."""
-    return xy[((xy >= shown[:2]) & (xy < shown[2:])).all(axis=1)]

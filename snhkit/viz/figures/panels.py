@@ -83,6 +83,8 @@ def method_panels(
         _scale(axis, np.append(part[value].to_numpy(float), [] if right is None else right))
     axes[0].set_yticks(range(len(methods)), methods)
     axes[0].set_ylim(len(methods) - 0.5, -0.5)
+    for text in axes[0].get_yticklabels():
+        text.set_parse_math(False)
     figure.supxlabel(label, fontsize=10)
     if len(epsilons) > 1:
         figure.legend(

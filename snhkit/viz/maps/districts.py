@@ -10,8 +10,6 @@ import folium
 import numpy as np
 import pandas as pd
 import shapely
-from branca.element import MacroElement
-from jinja2 import Template
 from numpy.typing import ArrayLike, NDArray
 
 from snhkit.defaults import DEFAULT_LEVEL
@@ -20,26 +18,11 @@ from snhkit.markup import count_texts, number
 from snhkit.methods import title_of
 from snhkit.release import Release
 from snhkit.release.estimates import Estimates
-from snhkit.viz.maps.maps import base_map, stamp
+from snhkit.viz.maps.maps import Call, base_map, stamp
 from snhkit.viz.maps.surface import ColourScale
 
 _UNIT = "records per km²"
 _FINEST = 4_000  # borders are simplified by at most the region's side / 4,000, less than a pixel
-
-
-class _Districts(MacroElement):
-    """A map element that draws coloured polygons and shows their legend."""
-
-    _template = Template(
-        "{% macro script(this, kwargs) %}"
-        "{{ this._parent.get_name() }}.snhkitLegend({{ this.overlay.legend|tojson }});\n"
-        "snhkit.districts({{ this._parent.get_name() }}, {{ this.overlay.districts|tojson }})"
-        ".addTo({{ this._parent.get_name() }});{% endmacro %}"
-    )
-
-    def __init__(self, overlay: dict[str, Any]) -> None:
-        super().__init__()
-        self.overlay = overlay
 
 
 def district_map(
@@ -119,7 +102,7 @@ def add_districts(
     """Add districts, coloured by a frame of their estimates, to a map; return the map."""
     overlay = coloured(local, frame, scale_of(local, [frame]), title_of(release))
     overlay["legend"]["note"] = stamp(release)
-    _Districts(overlay).add_to(m)
+    Call("districts", overlay["districts"], overlay["legend"]).add_to(m)
     return m
 
 

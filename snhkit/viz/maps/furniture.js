@@ -132,7 +132,8 @@ const snhkit = {
   },
 
   // Returns a layer of polygons; each has its colour and the lines of its tooltip as properties.
-  districts(map, features) {
+  // With a legend, both are shown.
+  districts(map, features, legend) {
     const pane = "snhkit-overlay";  // below drawn boxes
     if (!map.getPane(pane)) map.createPane(pane).style.zIndex = 330;
     const style = ({ properties: { colour, inside } }) => ({
@@ -146,7 +147,10 @@ const snhkit = {
       });
       return box;
     };
-    return L.geoJSON(features, { pane, style }).bindTooltip(words, { sticky: true });
+    const layer = L.geoJSON(features, { pane, style }).bindTooltip(words, { sticky: true });
+    if (!legend) return layer;
+    map.snhkitLegend(legend);
+    return layer.addTo(map);
   },
 
   // Shows the legend of the base layer that is chosen; none for a layer without one.

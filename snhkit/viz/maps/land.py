@@ -40,10 +40,8 @@ def land(region: Region) -> dict[str, Any]:
     shown = shapely.box(west - wide, south - high, east + wide, north + high)
     for name in ("counties", "countries"):
         frame = _frame(name)
-        frame = frame[frame.intersects(shapely.box(west, south, east, north))]
-        if len(frame):
+        if frame.intersects(shapely.box(west, south, east, north)).any():
             break
-    frame = _frame(name)
     frame = frame[frame.intersects(shown)]
     shapes = shapely.intersection(frame.geometry.to_numpy(), shown)
     places = _places(shown)

@@ -11,9 +11,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from branca.element import MacroElement
-from jinja2 import Template
-
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 from snhkit.untrusted import immutable, parsing
@@ -32,30 +29,20 @@ def is_local(tiles: object) -> bool:
     return isinstance(tiles, (str, os.PathLike)) and str(tiles).lower().endswith(".mbtiles")
 
 
-class LocalTiles(MacroElement):
-    """A background of a map, from a file, so that no server sees where somebody looks."""
-
-    _template = Template(
-        "{% macro script(this, kwargs) %}snhkit.localTiles("
-        "{{ this._parent.get_name() }}, {{ this.tiles|tojson }}, {{ this.options|tojson }});"
-        "{% endmacro %}"
-    )
-
-    def __init__(self, path: str | os.PathLike[str], region: Region, attr: str | None) -> None:
-        super().__init__()
-        file = Path(path)
-        if not file.is_file():
-            raise InputError(f"tiles: there is no file {file}.")
-        with parsing(file.name, "MBTiles"):
-            self.tiles, told = _read(file, region)
-        if not self.tiles:
-            raise InputError(f"{file.name}: it has no tile of the region; leave tiles out.")
-        zooms = [int(key.partition("/")[0]) for key in self.tiles]
-        self.options: dict[str, Any] = {
-            "minNativeZoom": min(zooms),
-            "maxNativeZoom": max(zooms),
-            "attribution": attr or told,
-        }
+def local_tiles(
+    path: str | os.PathLike[str], region: Region, attr: str | None
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the tiles of a file and Leaflet's options, so that no server sees where one looks."""
+    file = Path(path)
+    if not file.is_file():
+        raise InputError(f"tiles: there is no file {file}.")
+    with parsing(file.name, "MBTiles"):
+        tiles, told = _read(file, region)
+    if not tiles:
+        raise InputError(f"{file.name}: it has no tile of the region; leave tiles out.")
+    zooms = [int(key.partition("/")[0]) for key in tiles]
+    zoomed = {"minNativeZoom": min(zooms), "maxNativeZoom": max(zooms)}
+    return tiles, {**zoomed, "attribution": attr or told}
 
 
 def _read(file: Path, region: Region) -> tuple[dict[str, str], str]:

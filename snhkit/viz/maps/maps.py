@@ -20,7 +20,7 @@ from snhkit.geometry import RangeQueries, Region
 from snhkit.markup import number
 from snhkit.release import Release
 from snhkit.viz.maps.land import land
-from snhkit.viz.maps.local_tiles import LocalTiles, is_local
+from snhkit.viz.maps.local_tiles import is_local, local_tiles
 from snhkit.viz.maps.surface import ColourScale, Surface, surface_overlay
 
 _HERE = Path(__file__).parent
@@ -64,17 +64,17 @@ class Furniture(MacroElement):
         super().render(**kwargs)
 
 
-class LegendOfLayer(MacroElement):
-    """A map element that shows the legend of the layer whose radio button is selected."""
+class Call(MacroElement):
+    """A map element that calls a function of furniture.js with the map and JSON values."""
 
     _template = Template(
-        "{% macro script(this, kwargs) %}snhkit.legendOfLayer("
-        "{{ this._parent.get_name() }}, {{ this.legends|tojson }});{% endmacro %}"
+        "{% macro script(this, kwargs) %}snhkit.{{ this.function }}({{ this._parent.get_name() }}"
+        "{% for value in this.values %}, {{ value|tojson }}{% endfor %});{% endmacro %}"
     )
 
-    def __init__(self, legends: list[dict[str, Any]]) -> None:
+    def __init__(self, function: str, *values: Any) -> None:
         super().__init__()
-        self.legends = legends
+        self.function, self.values = function, values
 
 
 BOX_STYLE = {
@@ -150,7 +150,7 @@ def base_map(
         ground = land(region) if bounds is not None and tiles is None else None
         m.add_child(Furniture(bounds, ground), name="snhkit_furniture")
     if is_local(tiles) and isinstance(tiles, (str, os.PathLike)):
-        m.add_child(LocalTiles(tiles, region, attr))
+        m.add_child(Call("localTiles", *local_tiles(tiles, region, attr)))
     ring = np.stack(region.ring(), axis=1).tolist()
     style = {"weight": 1.5, "class_name": "snhkit-outline", "interactive": False}
     outline = module.PolyLine(ring, color=None, **style)
@@ -232,7 +232,7 @@ def compare_map(
         ).add_to(m)
         note = {"note": stamp(releases[name])} if hasattr(releases[name], "epsilon") else {}
         legends.append({"name": label, "legend": overlay["legend"] | note})
-    LegendOfLayer(legends).add_to(m)
+    Call("legendOfLayer", legends).add_to(m)
     if boxes is not None:
         _add_boxes(module, m, releases, boxes)
     _control_last(module, m)

@@ -9,7 +9,16 @@ from snhkit.geometry import RangeQueries
 from snhkit.markup import count_texts
 from snhkit.privacy import Ledger
 from snhkit.release import Release
-from snhkit.viz.reports.page import maps, page, paragraph, program, section, table, titled, wide
+from snhkit.viz.reports.page import (
+    maps,
+    page,
+    paragraph,
+    program,
+    section,
+    shown_as_here,
+    table,
+    titled,
+)
 
 
 def answers_html(
@@ -23,21 +32,17 @@ def answers_html(
 ) -> str:
     """Return a page of counts, map, cards, ledger and, if given, ``code`` that repeats them."""
     warnings = {name: release.card().get("Warning") for name, release in releases.items()}
+    counted = "; ".join(dict.fromkeys(release.unit.counted for release in releases.values()))
     parts = [
-        section(f"Counts of each box: {_counted(releases)}", *_answers(releases, boxes)),
+        section(f"Counts of each box: {counted}", *_answers(releases, boxes)),
         section("On the map", maps(releases, boxes)),
-        section("The releases", *(titled(name, _card(r)) for name, r in releases.items())),
-        section("What was spent", wide(_own_html(ledger), "ledger")),
+        section("The releases", *(titled(name, shown_as_here(r)) for name, r in releases.items())),
+        section("What was spent", shown_as_here(ledger)),
     ]
     if code:
         parts.append(section("The same in Python", program(code)))
     notes = [f"{name}: {warning}" for name, warning in warnings.items() if warning]
     return page(title, about, notes, parts)
-
-
-def _counted(releases: Mapping[str, Release]) -> str:
-    """Return what the counts of the releases count, in words."""
-    return "; ".join(dict.fromkeys(release.unit.counted for release in releases.values()))
 
 
 def _answers(releases: Mapping[str, Release], boxes: RangeQueries | None) -> list[Markup]:
@@ -66,13 +71,3 @@ def _count(row: Any) -> str:
     count, low, high = (float(row[of]) for of in ("count", "low", "high"))
     told, ends = count_texts(count, low, high)
     return f"{told} ({ends or 'interval not known'})"
-
-
-def _card(release: Release) -> Markup:
-    """Return the card of a release as HTML."""
-    return wide(_own_html(release), "ledger")
-
-
-def _own_html(thing: Release | Ledger) -> Markup:
-    """Return the table that a release or a ledger shows in a notebook; texts are escaped."""
-    return Markup(thing._repr_html_())  # noqa: S704

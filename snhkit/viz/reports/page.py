@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from snhkit.geometry import RangeQueries
 from snhkit.markup import html_table
+from snhkit.privacy import Ledger
 from snhkit.release import Release
 from snhkit.viz.figures.plots import surface_figure
 from snhkit.viz.maps.maps import compare_map, embeds_everything, to_html
@@ -50,6 +51,11 @@ def program(text: str) -> Markup:
 def wide(contents: Markup, kind: str = "") -> Markup:
     """Return a table inside an area of the CSS class ``kind`` that scrolls sideways."""
     return _part("wide", contents, kind)
+
+
+def shown_as_here(thing: Release | Ledger) -> Markup:
+    """Return the table that a release or a ledger shows in a notebook; its texts are escaped."""
+    return wide(Markup(thing._repr_html_()), "ledger")  # noqa: S704
 
 
 def table(

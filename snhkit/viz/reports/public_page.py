@@ -156,6 +156,7 @@ def public_html(
     rows = [] if districts is None or frame is None else _rows(districts, frame)
     epsilon = float(release.unit.neighbours_epsilon(release.epsilon, release.delta, release.rho))
     said = meaning(release) if frame is None else frame.attrs["intervals"]
+    table = "" if frame is None else estimates_text(frame, ".csv")
     seen = _seen(release)
     return rendered(
         "public.html.j2",
@@ -179,7 +180,7 @@ def public_html(
         strata=_frames(made) if isinstance(made, StratifiedRelease) else None,
         checksum=release.checksum,
         file=base64.b64encode(release.to_bytes()).decode("ascii"),
-        table="" if frame is None else _in_base64(estimates_text(frame, ".csv")),
+        table=base64.b64encode(table.encode()).decode("ascii"),
         **_drawn(made, districts),
     )
 
@@ -309,10 +310,6 @@ def _facts(release: Release) -> dict[str, str]:
         "Epsilon was spent on": "; ".join(parts),
         "Region": card["Region"],
     }
-
-
-def _in_base64(text: str) -> str:
-    return base64.b64encode(text.encode()).decode("ascii")
 
 
 def _counts(release: Release) -> Counts:

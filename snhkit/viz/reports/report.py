@@ -7,11 +7,9 @@ from markupsafe import Markup
 
 from snhkit.experiment import OWNER_ONLY
 from snhkit.experiment.compare import Comparison
-from snhkit.methods import title
 from snhkit.methods import title as title_of
 from snhkit.viz.figures.panels import method_panels
-from snhkit.viz.figures.plots import error_bars
-from snhkit.viz.reports.page import maps, page, paragraph, picture, section, table, wide
+from snhkit.viz.reports.page import maps, page, paragraph, picture, section, shown_as_here, table
 
 _REPLAYABLE = (
     "The noise came from a seed: anyone who knows the seed can remove the noise. Do not publish "
@@ -55,15 +53,12 @@ def report_html(comparison: Comparison, *, title: str, about: str) -> str:
         section(
             "Errors, time and size",
             errors_html(comparison),
-            picture(error_bars(errors), _MEASURE),
+            picture(method_panels(errors, "rel_error", label="mean relative error"), _MEASURE),
         ),
         *_by_size(comparison),
         section("Sums of all tiles", picture(sums, _ADDS_UP)),
         section(f"Released counts, at epsilon {shown:g}", maps(releases)),
-        section(
-            "What was spent",
-            wide(Markup(comparison.dataset.ledger._repr_html_()), "ledger"),  # noqa: S704
-        ),
+        section("What was spent", shown_as_here(comparison.dataset.ledger)),
     ]
     return page(title, about, notes, parts)
 
@@ -88,7 +83,7 @@ def table_for_people(table: pd.DataFrame) -> pd.DataFrame:
     """Return a comparison's table for readers: numbers as text, and units in the headings."""
     return pd.DataFrame(
         {
-            "method": [title(name) for name in table["method"]],
+            "method": [title_of(name) for name in table["method"]],
             "epsilon": [f"{e:g}" for e in table["epsilon"]],
             "mean relative error": [f"{e:.3f}" for e in table["rel_error"]],
             "mean error (records)": [_records(e) for e in table["abs_error"]],
@@ -115,42 +110,19 @@ def sizes_html(comparison: Comparison) -> Markup:
         ("relative error, around records", len(sizes)),
         ("error in records, anywhere", len(sizes)),
     ]
-    rows = [
-        [*head, *relative, *absolute]
-        for head, relative, absolute in zip(
-            _heads(comparison),
-            _by_band(comparison.sizes, "rel_error"),
-            _by_band(comparison.sizes, "abs_error_anywhere"),
-            strict=True,
-        )
-    ]
+    relative, absolute = (_by_band(comparison, of) for of in ("rel_error", "abs_error_anywhere"))
+    rows = [[*one, *other[2:]] for one, other in zip(relative, absolute, strict=True)]
     return table(["method", "epsilon", *sizes, *sizes], rows, groups)
 
 
 def terminal_tables(comparison: Comparison) -> str:
     """Return a comparison's errors, errors by size band, and costs as text of 80 columns."""
-    rows, heads = comparison.table, _heads(comparison)
-    errors = [
-        [*head, f"{relative:.3f}", _records(around), _records(anywhere), _sum(total)]
-        for head, relative, around, anywhere, total in zip(
-            heads,
-            rows["rel_error"],
-            rows["abs_error"],
-            rows["abs_error_anywhere"],
-            rows["adds_up"],
-            strict=True,
-        )
-    ]
-    costs = [
-        [*head, f"{seconds:,.2f}", f"{query:,.1f}", f"{size:,}"]
-        for head, seconds, query, size in zip(
-            heads, rows["build_s"], rows["query_us"], rows["bytes"], strict=True
-        )
-    ]
+    rows = table_for_people(comparison.table).to_numpy().tolist()
     said = {
         "Mean errors of squares around records, relative and in records; mean errors, in\n"
         "records, of squares of the same sizes anywhere; sums of all 100 m tiles / n": _aligned(
-            ["method", "epsilon", "relative", "records", "anywhere", "tiles / n"], errors
+            ["method", "epsilon", "relative", "records", "anywhere", "tiles / n"],
+            [row[:6] for row in rows],
         )
     }
     sizes = list(dict.fromkeys(comparison.sizes["size"]))
@@ -161,34 +133,27 @@ def terminal_tables(comparison: Comparison) -> str:
             ("abs_error_anywhere", "in records, anywhere"),
         ):
             blocks.append([name, *[""] * (len(sizes) + 1)])
-            cells = _by_band(comparison.sizes, value)
-            blocks += [
-                [f"  {head[0]}", head[1], *row] for head, row in zip(heads, cells, strict=True)
-            ]
+            blocks += [[f"  {name}", *row] for name, *row in _by_band(comparison, value)]
         by_size = _aligned(["", "epsilon", *sizes], blocks)
         said["Mean errors of squares by the length of their sides"] = by_size
+    costs = [[*row[:2], *row[6:]] for row in rows]
     said["Costs"] = _aligned(["method", "epsilon", "build (s)", "query (µs)", "bytes"], costs)
     return "\n\n".join(f"{caption}\n{lines}" for caption, lines in said.items())
 
 
-def _heads(comparison: Comparison) -> list[list[str]]:
-    """Return the title of the method and the epsilon of each release, as texts."""
-    return [[title(name), f"{epsilon:g}"] for name, epsilon in comparison.releases]
-
-
-def _by_band(sizes: pd.DataFrame, value: str) -> list[list[str]]:
-    """Return the errors in the column ``value`` as texts, with one row for each release."""
+def _by_band(comparison: Comparison, value: str) -> list[list[str]]:
+    """Return a row for each release: title, epsilon, and the errors ``value`` of its bands."""
     written = _records if value.startswith("abs") else "{:.3f}".format
-    bands = max(len(set(sizes["size"])), 1)
-    cells = [written(number) for number in sizes[value]]
-    return [cells[start : start + bands] for start in range(0, len(cells), bands)]
+    bands = len(set(comparison.sizes["size"]))
+    cells = [written(number) for number in comparison.sizes[value]]
+    return [
+        [title_of(name), f"{epsilon:g}", *cells[k * bands : (k + 1) * bands]]
+        for k, (name, epsilon) in enumerate(comparison.releases)
+    ]
 
 
 def _aligned(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return lines of text: first column aligned to the left, others to the right.
-
-    If only the first cell of a row has a text, the cell is a heading and does not widen the column.
-    """
+    """Return lines of aligned text; a row with one text is a heading, which widens no column."""
     every = [list(columns), *map(list, rows)]
     alone = [not any(row[1:]) for row in every]
     widths = [

@@ -14,7 +14,6 @@ from snhkit.geometry import Asked, Grid, Points, RangeQueries, Region
 from snhkit.methods import METHODS
 from snhkit.metrics import SIZE_BANDS_M, band_name
 from snhkit.progress import steps
-from snhkit.release import Release
 from snhkit.viz.figures.style import method_styles
 from snhkit.viz.maps.surface import ColourScale, Surface
 from snhkit.viz.reports.counts import Counts, ground
@@ -90,16 +89,10 @@ def _layer(here: _City, key: str, epsilon: float, seed: int) -> Counts:
     release = data.release(
         METHODS[key].builder(_SIZES_M), epsilon=epsilon, public=here.public, seed=seed
     )
-    return _shown(release)
-
-
-def _shown(release: Release) -> Counts:
-    """Return the counts of a release as a page shows them."""
     counts = Counts.of(release.model)
     if counts is not None and not counts.snapped:
         return counts
-    unit = 1 / (_UNITS * float(release.epsilon))
-    return Counts.rounded(release.model, _MOST_CELLS, unit)
+    return Counts.rounded(release.model, _MOST_CELLS, 1 / (_UNITS * float(release.epsilon)))
 
 
 def _told(here: _City, methods: tuple[str, ...], layers: list[Counts]) -> bytes:

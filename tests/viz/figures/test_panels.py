@@ -1,3 +1,5 @@
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,6 +41,11 @@ def test_a_larger_epsilon_has_a_larger_mark_and_the_legend_says_so():
     assert [text.get_text() for text in legend.get_texts()] == ["ε = 0.1", "ε = 1"]
     one = method_panels(TABLE[TABLE["epsilon"] == 1], "error", label="records")
     assert not one.legends
+
+
+def test_names_are_no_formulas():
+    figure = method_panels(TABLE.replace("UG", "$5 to $\\foo{"), "error", label="records")
+    figure.savefig(io.BytesIO(), format="png", dpi=40)
 
 
 @pytest.mark.parametrize("values", [[0.0, 5.0], [-1.0, 5.0], [0.99, 1.01], [1.0, 1.0]])

@@ -2,22 +2,12 @@ import io
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries
-from snhkit.methods import METHODS
-from snhkit.viz.figures.plots import error_bars, surface_figure
+from snhkit.viz.figures.plots import surface_figure
 from snhkit.viz.maps.surface import Surface
-
-TABLE = pd.DataFrame(
-    {
-        "method": ["UG", "SNH", "UG", "SNH"],
-        "epsilon": [0.2, 0.2, 0.05, 0.05],
-        "rel_error": [0.2, 0.1, 0.4, 0.3],
-    }
-)
 
 
 def saved(figure) -> bytes:
@@ -53,7 +43,6 @@ def test_names_are_no_formulas(two_releases):
     figure = surface_figure({name: two_releases["Exact"]}, cell_m=100)
     assert figure.axes[0].get_title() == name
     assert saved(figure)
-    assert saved(error_bars(TABLE.replace({"method": {"UG": name}})))
 
 
 def test_a_surface_is_shown_in_its_own_cells(two_releases, city):
@@ -81,33 +70,6 @@ def test_unfilled_places_are_empty(two_releases):
     assert sum(axis.axison for axis in figure.axes) == 4 + 1
 
 
-def test_bars_are_the_errors_grouped_by_epsilon():
-    figure = error_bars(TABLE)
-    axis = figure.axes[0]
-    assert [t.get_text() for t in axis.get_xticklabels()] == ["ε = 0.05", "ε = 0.2"]
-    heights = {bars.get_label(): [b.get_height() for b in bars] for bars in axis.containers}
-    assert heights == {"UG": [0.4, 0.2], "SNH": [0.3, 0.1]}
-    groups = zip(*axis.containers, strict=True)
-    middles = [np.mean([bar.get_x() + bar.get_width() / 2 for bar in group]) for group in groups]
-    assert middles == pytest.approx([0, 1])
-    assert saved(figure)
-
-
-def test_bars_can_be_told_apart_without_colour():
-    many = pd.DataFrame({"method": list(METHODS), "epsilon": 1.0, "rel_error": 0.1})
-    axis = error_bars(many).axes[0]
-    assert len({bars[0].get_hatch() for bars in axis.containers}) == len(METHODS)
-
-
-@pytest.mark.parametrize(
-    ("table", "says"),
-    [(TABLE.drop(columns="epsilon"), "lacks the column epsilon"), (TABLE[:0], "no rows")],
-)
-def test_tables_that_cannot_be_drawn(table, says):
-    with pytest.raises(InputError, match=says):
-        error_bars(table)
-
-
 def test_nothing_to_show():
     with pytest.raises(InputError, match="no release"):
         surface_figure({})
@@ -116,5 +78,4 @@ def test_nothing_to_show():
 def test_no_global_state_of_matplotlib_is_touched(two_releases):
     before = plt.get_fignums()
     surface_figure(two_releases)
-    error_bars(TABLE)
     assert plt.get_fignums() == before

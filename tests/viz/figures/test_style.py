@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.colors import to_hex, to_rgb
 
 from snhkit.methods import METHODS
-from snhkit.viz.figures import count_bars, error_bars, error_curves, method_styles
+from snhkit.viz.figures import count_bars, error_curves, method_panels, method_styles
 
 TITLES = [method.title for method in METHODS.values()]
 
@@ -65,9 +65,8 @@ def test_a_method_has_one_colour_in_every_figure():
     names = ["PrivTree", "UG", "SNH"]
     numbers = {"epsilon": 1.0, "rel_error": 0.1, "box": 1, "count": 5.0, "low": 4.0, "high": 7.0}
     table = pd.DataFrame({"method": names, **numbers})
-    bars = {
-        b.get_label(): to_hex(b[0].get_facecolor()) for b in error_bars(table).axes[0].containers
-    }
+    (axis,) = method_panels(table, "rel_error", label="error").axes
+    marks = [to_hex(one.get_facecolor()[0]) for one in axis.collections]
     curves = error_curves(table, "epsilon", label="epsilon").axes[0].lines
     lines = {line.get_label(): to_hex(line.get_color()) for line in curves}
     points = {
@@ -76,4 +75,4 @@ def test_a_method_has_one_colour_in_every_figure():
         if line.get_label() in names
     }
     wanted = {name: style.colour.lower() for name, style in method_styles(names).items()}
-    assert bars == lines == points == wanted
+    assert dict(zip(names, marks, strict=True)) == lines == points == wanted

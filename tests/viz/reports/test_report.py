@@ -218,7 +218,7 @@ def test_the_map_shows_the_largest_epsilon_and_every_method_in_a_sandbox(parsed)
 
 
 def test_pictures_are_whole(parsed):
-    assert len(parsed.images) == 4  # bars, around records, anywhere, sums of all tiles
+    assert len(parsed.images) == 4  # errors, around records, anywhere, sums of all tiles
     for plot in parsed.images:
         assert imread(io.BytesIO(plot)).shape[2] == 4
 
