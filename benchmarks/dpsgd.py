@@ -19,8 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import snhkit as snh
-from snhkit.neural.dpsgd.dpsgd import descend
-from snhkit.neural.dpsgd.network_model import INPUTS
+from snhkit.neural.dpsgd import INPUTS, descend
 from snhkit.neural.networks.network import parameter_count
 from snhkit.privacy import ReplayableEntropy, exact
 from snhkit.privacy.gradients import NoisyGradients, gradient_noise

@@ -34,13 +34,12 @@ from snhkit.models import BlockNoise, GridModel, Model, PackedGridModel, Partiti
 from snhkit.models.packed_model import BAND, PackedCounts
 from snhkit.models.variance import AxisNoise, CellNoise
 from snhkit.neural import MLP
-from snhkit.neural.dpsgd.network_model import NetworkModel
+from snhkit.neural.dpsgd import NetworkModel
 from snhkit.neural.networks.feature_grid import FeatureGrid
 from snhkit.neural.networks.model import SNHModel
 from snhkit.privacy import PrivacyUnit, Spend
 from snhkit.release import Release
-from snhkit.release.polygon_model import PolygonModel
-from snhkit.release.polygon_partition import PolygonPartition
+from snhkit.release.polygon_model import PolygonModel, PolygonPartition
 
 CITY = snh.Region.around(lat=45, lon=7, side_m=400)
 GRID, VALUES = Grid(CITY, 2), np.array([[1, -2], [3, 4]])

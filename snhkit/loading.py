@@ -101,7 +101,7 @@ def _kind(name: str) -> type[Model]:
 
             return SNHModel
         case "dpsgd":
-            from snhkit.neural.dpsgd.network_model import NetworkModel
+            from snhkit.neural.dpsgd import NetworkModel
 
             return NetworkModel
         case "prior":

@@ -12,7 +12,7 @@ from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
 if TYPE_CHECKING:
-    from snhkit.release.polygon_partition import PolygonPartition
+    from snhkit.release.polygon_model import PolygonPartition
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,6 +102,6 @@ class Tessellation:
 @lru_cache(maxsize=4)
 def _partition(region: Region, districts: Districts) -> "PolygonPartition":
     """Return districts cut to a region, after a check that they are disjoint; a few are cached."""
-    from snhkit.release.polygon_partition import PolygonPartition
+    from snhkit.release.polygon_model import PolygonPartition
 
     return PolygonPartition.of(region, districts)

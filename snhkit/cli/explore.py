@@ -12,8 +12,8 @@ from snhkit.cli.records import (
     place_options,
     refuse_same_file,
     refuse_unasked_people,
+    tz_option,
 )
-from snhkit.cli.scanning import tz_option
 
 
 @click.command()

@@ -10,14 +10,15 @@ from snhkit.cli.output import STANDARD_OUTPUT, say, write
 from snhkit.cli.records import (
     account_options,
     districts_options,
+    opened,
     people_options,
     records_options,
     refuse_same_file,
     refuse_unasked_people,
+    scan_options,
     sizes_option,
     tessellation,
 )
-from snhkit.cli.scanning import opened, scan_options
 from snhkit.cli.types import INPUT_FILE, Delta, Epsilons, Methods, OutputFile
 from snhkit.errors import InputError, SnhkitError
 

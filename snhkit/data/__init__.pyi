@@ -5,7 +5,7 @@ from .records import read_points as read_points
 from .records import scan_points as scan_points
 from .sources.report import ReadReport as ReadReport
 from .sources.report import ReadWarning as ReadWarning
-from .synthetic.synthetic import synthetic_points as synthetic_points
+from .synthetic import synthetic_points as synthetic_points
 
 __all__ = [
     "CITIES",

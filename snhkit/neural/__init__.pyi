@@ -1,6 +1,6 @@
 from .denoiser.denoised_grid import DenoisedGrid as DenoisedGrid
 from .denoiser.prior import Prior as Prior
-from .dpsgd.dpsgd import DPSGD as DPSGD
+from .dpsgd import DPSGD as DPSGD
 from .networks.feature_grid import FeatureGrid as FeatureGrid
 from .networks.mlp import MLP as MLP
 from .networks.networks import Networks as Networks

@@ -146,7 +146,7 @@ def test_a_cluster_counts_and_its_dashboard_is_said(frame, tmp_path, monkeypatch
 
 def test_a_scheduler_that_is_not_there_costs_nothing(frame, tmp_path, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr("snhkit.cli.scanning._TIMEOUT_S", 0.5)
+    monkeypatch.setattr("snhkit.cli.records._TIMEOUT_S", 0.5)
     frame.to_csv(tmp_path / "a.csv", index=False)
     told = release(tmp_path / "a.csv", tmp_path, "--scheduler", "tcp://127.0.0.1:9", code=2)
     assert "No Dask scheduler answers at tcp://127.0.0.1:9" in " ".join(told.output.split())

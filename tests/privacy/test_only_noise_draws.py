@@ -88,7 +88,7 @@ def test_the_whole_package_is_scanned():
 
 def test_only_grids_and_partitions_make_a_histogram():
     makers = {f"geometry/{name}.py" for name in ("grid", "histogram", "partition")}
-    makers.add("release/polygon_partition.py")
+    makers.add("release/polygon_model.py")
     makers.add("data/counting/exact.py")  # only of proven cells
     assert where(makes_histogram) == makers
 
@@ -178,5 +178,5 @@ def test_only_grids_and_partitions_are_declared_proven():
     assert where(lambda tree: "proven" in names(tree)) == {
         "geometry/grid.py",
         "geometry/partition.py",
-        "release/polygon_partition.py",
+        "release/polygon_model.py",
     }

@@ -14,8 +14,7 @@ from snhkit.errors import InputError, ReleaseFileError
 from snhkit.geometry import Grid, RangeQueries, Region
 from snhkit.privacy import PrivacyUnit, Spend
 from snhkit.release import Release
-from snhkit.release.polygon_model import PolygonModel
-from snhkit.release.polygon_partition import PolygonPartition
+from snhkit.release.polygon_model import PolygonModel, PolygonPartition
 
 CITY = Region.around(lat=45, lon=7, side_m=400)
 SHAPES = np.array([shapely.box(0, 0, 100, 200), shapely.box(100, 0, 200, 200)])

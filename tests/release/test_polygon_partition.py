@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from snhkit.districts.districts import Districts
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
-from snhkit.release.polygon_partition import OVERLAP_TOLERANCE, PolygonPartition
+from snhkit.release.polygon_model import OVERLAP_TOLERANCE, PolygonPartition
 
 CITY = Region.around(lat=45, lon=7, side_m=400)
 TWO = np.array([shapely.box(0, 0, 100, 200), shapely.box(100, 0, 200, 200)])

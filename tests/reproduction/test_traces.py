@@ -8,7 +8,7 @@ import snhkit as snh
 from snhkit.data import city
 from snhkit.errors import InputError
 from snhkit.reproduction import stay_points, synthetic_trace
-from snhkit.reproduction.traces import _times
+from snhkit.reproduction.stay_points import _times
 
 
 @pytest.fixture(scope="module")

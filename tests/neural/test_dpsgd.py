@@ -13,8 +13,7 @@ from safetensors.numpy import load as parse
 import snhkit as snh
 from snhkit.errors import InputError, ReleaseFileError
 from snhkit.neural import DPSGD, MLP
-from snhkit.neural.dpsgd.dpsgd import descend
-from snhkit.neural.dpsgd.network_model import NetworkModel
+from snhkit.neural.dpsgd import NetworkModel, descend
 from snhkit.neural.networks.network import parameter_count
 from snhkit.privacy.gradients import NoisyGradients
 from snhkit.progress import watched
@@ -75,7 +74,7 @@ class TestBuilder:
         def broken(*args, **options):
             raise MemoryError
 
-        monkeypatch.setattr("snhkit.neural.dpsgd.dpsgd.descend", broken)
+        monkeypatch.setattr("snhkit.neural.dpsgd.descend", broken)
         books = data(records)
         with pytest.raises(MemoryError):
             books.release(TINY, epsilon=1)

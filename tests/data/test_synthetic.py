@@ -4,8 +4,7 @@ from scipy.spatial import cKDTree
 from scipy.stats import entropy, spearmanr
 
 from snhkit.data import CITIES, city, synthetic_points
-from snhkit.data.synthetic.layout import layout
-from snhkit.data.synthetic.synthetic import _users
+from snhkit.data.synthetic import _users, layout
 from snhkit.errors import InputError
 
 

@@ -1,1 +1,0 @@
-"""Synthetic cities, whose streets, venues and people are randomly generated."""

@@ -1,1 +1,0 @@
-"""DP-SGD: training of a network on the private records themselves, for demonstrations only."""
