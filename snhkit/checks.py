@@ -41,6 +41,13 @@ def positive(name: str, value: Any, unit: str = "") -> float:
     return number
 
 
+def share(name: str, value: Any) -> float:
+    """Return ``value`` as a float; raise InputError unless it is a share between 0 and 1."""
+    if positive(name, value) >= 1:
+        raise InputError(f"{name} is a share of epsilon and must be below 1, not {value!r}.")
+    return float(value)
+
+
 def two_numbers(name: str, value: Any) -> tuple[float, float]:
     """Return a pair of numbers as floats; the range of the numbers is not checked."""
     try:

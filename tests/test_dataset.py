@@ -27,9 +27,9 @@ from snhkit.privacy import (
     SystemEntropy,
     epsilon_of,
     rho_of,
-    total,
     written,
 )
+from snhkit.privacy.spend import total
 
 
 def dataset(records, **changes) -> PrivateDataset:

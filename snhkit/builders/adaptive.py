@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.builders.base import publish
-from snhkit.checks import positive
-from snhkit.errors import InputError
+from snhkit.checks import positive, share
 from snhkit.geometry import Grid, Partition, Region
 from snhkit.models.partition_model import PartitionModel
 from snhkit.models.variance import CellNoise
@@ -61,12 +60,8 @@ class AdaptiveGrid:
     c: float = 10.0
 
     def __post_init__(self) -> None:
-        positive("alpha", self.alpha)
+        share("alpha", self.alpha)
         positive("c", self.c)
-        if self.alpha >= 1:
-            raise InputError(
-                f"alpha is a share of epsilon and must be below 1, not {self.alpha!r}."
-            )
 
     def cells_per_side(self, n: int, epsilon: float) -> int:
         """Return the cells per side of the coarse grid, from 10 to 512 (m1 in the ICDE 2013 paper).

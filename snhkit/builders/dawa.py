@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from snhkit.builders.base import publish, sizes
 from snhkit.builders.cell_width import default_cell_width
-from snhkit.checks import positive, whole
+from snhkit.checks import positive, share, whole
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, Points, RangeQueries, Region
@@ -97,11 +97,7 @@ class DAWA:
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M
 
     def __post_init__(self) -> None:
-        positive("ratio", self.ratio)
-        if self.ratio >= 1:
-            raise InputError(
-                f"ratio is a share of epsilon and must be below 1, not {self.ratio!r}."
-            )
+        share("ratio", self.ratio)
         if self.order is not None:
             object.__setattr__(self, "order", whole("order", self.order, least=0, most=_MAX_ORDER))
         if self.max_bucket_m is not None:

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from snhkit.builders.base import publish
 from snhkit.builders.quadtree import QuadTree
-from snhkit.checks import positive, whole
-from snhkit.errors import InputError
+from snhkit.checks import positive, share, whole
 from snhkit.geometry import Grid, Partition, Region
 from snhkit.models.partition_model import PartitionModel
 from snhkit.privacy import Measurements, Terms, exact
@@ -74,8 +73,7 @@ class HTF:
     side: int = 512
 
     def __post_init__(self) -> None:
-        if positive("cuts", self.cuts) >= 1:
-            raise InputError(f"cuts is a share of epsilon and must be below 1, not {self.cuts!r}.")
+        share("cuts", self.cuts)
         positive("least", self.least)
         positive("mean", self.mean)
         object.__setattr__(self, "turns", whole("turns", self.turns, least=1, most=16))

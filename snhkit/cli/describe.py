@@ -42,7 +42,7 @@ def card(file, out: Path, registry: bool) -> None:
     """
     refuse_same_file(file=file, out=out)
     from snhkit.loading import load
-    from snhkit.release import card_json, card_markdown, card_registry
+    from snhkit.release.card import card_json, card_markdown, card_registry
 
     as_json = out.suffix.lower() == ".json"
     form = card_registry if registry else card_json if as_json else card_markdown

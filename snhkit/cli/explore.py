@@ -10,6 +10,7 @@ from snhkit.cli.records import (
     districts_options,
     people_options,
     place_options,
+    refuse_new_account,
     refuse_same_file,
     refuse_unasked_people,
     tz_option,
@@ -145,10 +146,5 @@ def _file(
         n_public=n_public,
         title=title or "",
     )
-    if budget is None and not file.account.exists():
-        raise click.UsageError(
-            f"The ledger {str(file.account)!r} does not exist yet. Create it by "
-            "adding --budget E, where E is the total epsilon of all releases of "
-            "these records."
-        )
+    refuse_new_account(file.account, budget)
     return file

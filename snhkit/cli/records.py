@@ -192,6 +192,15 @@ def refuse_unasked_people(
         )
 
 
+def refuse_new_account(ledger: Path, budget: object) -> None:
+    """Raise UsageError if a ledger does not exist yet and no budget is given for it."""
+    if budget is None and not ledger.exists():
+        raise click.UsageError(
+            f"The ledger {str(ledger)!r} does not exist yet. Create it by adding --budget E, where "
+            "E is the total epsilon of all releases of these records."
+        )
+
+
 def synthetic(city: str) -> "tuple[Points, Points, str, str]":
     """Return records, public points, title and a note on what is invented, for a synthetic city."""
     from snhkit.data import city as city_of

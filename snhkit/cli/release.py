@@ -13,6 +13,7 @@ from snhkit.cli.records import (
     opened,
     people_options,
     records_options,
+    refuse_new_account,
     refuse_same_file,
     refuse_unasked_people,
     scan_options,
@@ -160,12 +161,7 @@ def release(
             f"{key} is a demonstration and must not be published, because its noise is drawn in "
             "floating point; use it in snhkit compare. Nothing was spent."
         )
-    if budget is None and not ledger.exists():
-        raise click.UsageError(
-            f"The ledger {str(ledger)!r} does not exist yet. Create it by adding "
-            "--budget E, where E is the total epsilon of all releases of these "
-            "records."
-        )
+    refuse_new_account(ledger, budget)
     if page_districts is not None and page is None:
         raise click.UsageError("--page-districts needs --page.")
     texts = {"subject": subject, "owner": owner, "period": period, "contact": contact}

@@ -77,8 +77,7 @@ def reproduce(names, quick, data, center, side_km, public, out) -> None:
       snhkit reproduce --data taxis.csv --center 37.7637,-122.4337 --side-km 13.2
     """
     from snhkit.experiment import Place
-    from snhkit.reproduction import FIGURES, figure
-    from snhkit.reproduction.figures import reproduction_figure
+    from snhkit.reproduction.figures import FIGURES, figure, reproduction_figure
 
     own = False
     if data is not None and data.is_file():

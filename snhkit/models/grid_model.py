@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
+from snhkit.models.model import OwnSums
 from snhkit.models.variance import AxisNoise, BlockNoise, GridNoise, unknown_variance
 
 _NOISES: dict[str, type[GridNoise]] = {noise.kind: noise for noise in (BlockNoise, AxisNoise)}
 
 
 @dataclass(frozen=True, eq=False)
-class GridModel:
+class GridModel(OwnSums):
     """A model of estimated counts of m by m cells, each spread evenly inside its cell.
 
     >>> city = Region.around(lat=0, lon=0, side_m=4)
@@ -41,10 +42,6 @@ class GridModel:
     def cells(self) -> Grid:
         """Return the grid of the model."""
         return self.grid
-
-    def additive(self) -> "GridModel":
-        """Return this model, since its answers to disjoint boxes add up."""
-        return self
 
     @cached_property
     def _table(self) -> SummedArea:

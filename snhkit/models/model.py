@@ -1,13 +1,21 @@
 """The interface of a model: the part of a release that estimates counts of boxes."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import NDArray
 
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
+
+
+class OwnSums:
+    """A base class of models whose own answers to disjoint boxes add up."""
+
+    def additive(self) -> Self:
+        """Return this model, since its answers to disjoint boxes add up."""
+        return self
 
 
 @runtime_checkable

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
+from snhkit.models.model import OwnSums
 from snhkit.models.variance import UnknownNoise
 
 _UNITS = 16  # units in one noise scale, so that rounding errors are far below the noise
@@ -180,7 +181,7 @@ def _difference(around: NDArray, u: NDArray, v: NDArray) -> NDArray:
 
 
 @dataclass(frozen=True, eq=False)
-class PackedGridModel(UnknownNoise):
+class PackedGridModel(UnknownNoise, OwnSums):
     """A model of non-negative counts of grid cells, rounded to multiples of ``unit`` records.
 
     The answer to a box is the sum of the counts inside the box. Answers to disjoint boxes therefore
@@ -224,10 +225,6 @@ class PackedGridModel(UnknownNoise):
     def cells(self) -> Grid:
         """Return the grid of the model."""
         return self.counts.grid
-
-    def additive(self) -> "PackedGridModel":
-        """Return this model, since its answers to disjoint boxes add up."""
-        return self
 
     @property
     def total(self) -> float:

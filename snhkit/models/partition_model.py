@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from snhkit.errors import InputError
 from snhkit.geometry import Partition, RangeQueries, Region
 from snhkit.geometry.partition import DensityTable
+from snhkit.models.model import OwnSums
 from snhkit.models.variance import CellNoise, unknown_variance
 
 
 @dataclass(frozen=True, eq=False)
-class PartitionModel:
+class PartitionModel(OwnSums):
     """A model of estimated counts of rectangular cells, each spread evenly inside its cell."""
 
     partition: Partition
@@ -32,10 +33,6 @@ class PartitionModel:
     def cells(self) -> Partition:
         """Return the partition of the model."""
         return self.partition
-
-    def additive(self) -> "PartitionModel":
-        """Return this model, since its answers to disjoint boxes add up."""
-        return self
 
     @cached_property
     def _table(self) -> DensityTable:

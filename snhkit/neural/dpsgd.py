@@ -20,10 +20,17 @@ from snhkit.checks import positive, whole
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
+from snhkit.models.model import OwnSums
 from snhkit.models.variance import UnknownNoise
 from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.model import evaluate
-from snhkit.neural.networks.network import Params, network_from, network_settings, parameter_count
+from snhkit.neural.networks.network import (
+    Params,
+    network_from,
+    network_settings,
+    parameter_count,
+    refuse_other_shapes,
+)
 from snhkit.privacy import Epsilon, Measurements, Terms, exact
 from snhkit.privacy.gradients import NoisyGradients
 from snhkit.release import Release
@@ -35,7 +42,7 @@ _MOST_WEIGHT = 1e5  # limit on the absolute value of a parameter, so that answer
 
 
 @dataclass(frozen=True, eq=False)
-class NetworkModel(UnknownNoise):
+class NetworkModel(UnknownNoise, OwnSums):
     """A model that estimates counts of boxes with one network for squares of all sizes.
 
     A box is clipped; the network answers for a square of equal area and nearest centre inside the
@@ -56,10 +63,6 @@ class NetworkModel(UnknownNoise):
     def cells(self) -> Grid:
         """Return a grid of squares of the largest size that the network was trained for."""
         return Grid.of_width(self.region, self.sizes_m[1])
-
-    def additive(self) -> "NetworkModel":
-        """Return the model for polygons: this model, since there is none whose answers add up."""
-        return self
 
     def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Return the estimated number of records in each of q boxes, shape (q,)."""
@@ -114,10 +117,7 @@ class NetworkModel(UnknownNoise):
             )
         network = network.bound(region.side_m)
         refuse_large(network)
-        expected = jax.eval_shape(partial(network.init, inputs=INPUTS), jax.random.key(0))
-        shapes = {name: a.shape for name, a in expected.items()}
-        if {name: a.shape for name, a in arrays.items()} != shapes:
-            raise InputError("the parameters do not fit the network that the file describes.")
+        refuse_other_shapes(network, INPUTS, arrays)
         for name, a in arrays.items():
             if a.dtype != np.float32 or (a.size and np.abs(a).max() > _MOST_WEIGHT):
                 raise InputError(

@@ -22,7 +22,7 @@ from snhkit.privacy.noise import (
 )
 from snhkit.privacy.quantile import NoisyContributions, NoisyQuantile, contributions
 from snhkit.privacy.scale import Noisy, noise_variance
-from snhkit.privacy.spend import Spend, total
+from snhkit.privacy.spend import Spend
 from snhkit.privacy.stored_ledger import read_ledger
 from snhkit.privacy.unit import PrivacyUnit
 from snhkit.privacy.zcdp import Rho, epsilon_of, rho_of
@@ -60,6 +60,5 @@ __all__ = [
     "noisy_histogram",
     "read_ledger",
     "rho_of",
-    "total",
     "written",
 ]

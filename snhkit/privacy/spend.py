@@ -111,32 +111,9 @@ class _Costly(Protocol):
 
 
 def total(parts: Iterable[_Costly]) -> Cost:
-    """Return the sums of epsilon, delta and rho over costs for the same records.
+    """Return the sums of epsilon, delta and rho over costs for the same records: composition.
 
-    The sums hold by sequential composition, for rho by that of zero-concentrated differential
-    privacy.
-
-    Parameters
-    ----------
-    parts : iterable of Spend or Entry
-        The costs of measurements, or the charges of a ledger.
-
-    Returns
-    -------
-    Cost
-        A named tuple of three Fractions: epsilon, delta and rho; all 0 without parts.
-
-    Raises
-    ------
-    InputError
-        If a sum has thousands of digits, so that exact arithmetic would take too long.
-
-    Examples
-    --------
-    >>> total([Spend(Fraction(1, 10), "one"), Spend(Fraction(1, 5), "two")]).epsilon
-    Fraction(3, 10)
-    >>> total([Spend(Fraction(1), "one"), Spend(Fraction(1), "two", delta=Fraction(1, 9))]).delta
-    Fraction(1, 9)
+    InputError is raised if a sum has so many digits that exact arithmetic would take too long.
     """
     sums = [Fraction(0)] * 3
     for part in parts:

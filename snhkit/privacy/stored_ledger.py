@@ -50,7 +50,8 @@ class StoredLedger(Ledger):
             told = fingerprint(records, key)
             if events:
                 found = Opening.of(events[0], path)
-                _refuse_opened_for_others(found, path, told, unit, budget)
+                same, held = found.records == told, (found.unit, found.budget)
+                _refuse_other(path, same, held, unit, budget)
                 budget = found.budget
             elif budget is None:
                 raise InputError(
@@ -124,25 +125,30 @@ def _tell_other(path: Path, given: object, records: CountSource) -> None:
     warnings.warn(f"{path}: {told}: add both up yourself.", LedgerWarning, stacklevel=5)
 
 
-def _refuse_opened_for_others(
-    found: Opening, path: Path, records: str, unit: PrivacyUnit, budget: Budget | Epsilon | None
+def _refuse_other(
+    name: object,
+    same: bool,
+    held: tuple[PrivacyUnit, Budget],
+    unit: PrivacyUnit,
+    budget: Budget | Epsilon | None,
 ) -> None:
-    """Raise InputError if a ledger was opened for other records, another unit or another budget."""
-    if found.records != records:
+    """Raise InputError if a ledger has other records, or ``held`` another unit or budget."""
+    known, total = held
+    if not same:
         raise InputError(
-            f"{path}: the ledger belongs to other records, or to these records in another "
-            "region. Use another file for these records. For people in two datasets, the "
-            "epsilons of both add up."
+            f"{name}: the ledger belongs to other records, to these records in another region, or "
+            "to records that are no longer in memory. Use another ledger for these records, or "
+            "keep them in a variable. For people in two datasets, the epsilons of both add up."
         )
-    if not found.unit.has_neighbours_of(unit):
+    if not known.has_neighbours_of(unit):
         raise InputError(
-            f"{path}: the ledger's unit of privacy is {found.unit.sentence}; open it with that "
-            f"unit{', and with n public' if found.unit.n_public else ''}."
+            f"{name}: the ledger's unit of privacy is {known.sentence}; open it with that "
+            f"unit{', and with n public' if known.n_public else ''}."
         )
-    if budget is not None and Budget.of(budget) != found.budget:
+    if budget is not None and Budget.of(budget) != total:
         raise InputError(
-            f"{path}: the budget was set to {found.budget} when the ledger was made, "
-            f"and cannot be changed to {Budget.of(budget)}."
+            f"{name}: the budget was set to {total} when the ledger was made, and cannot be "
+            f"changed to {Budget.of(budget)}; leave the budget out."
         )
 
 
@@ -240,7 +246,13 @@ def open_ledger(
     if isinstance(ledger, StoredLedger):
         ledger = ledger.path
     if isinstance(ledger, Ledger):
-        _refuse_other(ledger, records, unit, budget)
+        if ledger.unit is None:
+            raise InputError(
+                "ledger: this ledger has no unit of privacy; give the ledger of a dataset "
+                "(data.ledger)."
+            )
+        same = ledger.records_are(_present(records))
+        _refuse_other("ledger", same, (ledger.unit, ledger.budget), unit, budget)
         return ledger
     if ledger is not None and not isinstance(ledger, (str, os.PathLike)):
         raise InputError(
@@ -252,35 +264,6 @@ def open_ledger(
     if budget is None:
         raise InputError(NO_BUDGET)
     return Ledger(budget, unit, records)
-
-
-def _refuse_other(
-    ledger: Ledger,
-    records: Callable[[], CountSource | None],
-    unit: PrivacyUnit,
-    budget: Budget | Epsilon | None,
-) -> None:
-    """Raise InputError if a ledger in memory has another unit, another budget or other records."""
-    if ledger.unit is None:
-        raise InputError(
-            "ledger: this ledger has no unit of privacy; give the ledger of a dataset "
-            "(data.ledger)."
-        )
-    if not ledger.unit.has_neighbours_of(unit):
-        raise InputError(
-            f"ledger: its unit of privacy is {ledger.unit.sentence}; give the same unit."
-        )
-    if budget is not None and Budget.of(budget) != ledger.budget:
-        raise InputError(
-            f"ledger: its budget is {ledger.budget}, and cannot be changed to {Budget.of(budget)}; "
-            "leave the budget out."
-        )
-    if not ledger.records_are(_present(records)):
-        raise InputError(
-            "ledger: this ledger belongs to other records, to these records in another region, or "
-            "to records that are no longer in memory. Keep the records in a variable, or give the "
-            "path of a file as ledger. For people in two datasets, the epsilons of both add up."
-        )
 
 
 def _present(records: Callable[[], CountSource | None]) -> CountSource:

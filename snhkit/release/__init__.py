@@ -1,6 +1,6 @@
 """Releases, their file format, their cards, and their answers for boxes and polygons."""
 
-from snhkit.release.card import card_json, card_markdown, card_registry
+from snhkit.release.card import card_json, card_markdown
 from snhkit.release.release import Release
 
-__all__ = ["Release", "card_json", "card_markdown", "card_registry"]
+__all__ = ["Release", "card_json", "card_markdown"]

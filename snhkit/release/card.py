@@ -88,35 +88,10 @@ def card_markdown(release: Release) -> str:
 
 
 def card_registry(release: Release) -> str:
-    """Return a draft of an entry for OpenDP's registry of deployments, as YAML.
+    """Return a draft of an entry for OpenDP's registry of deployments, as YAML, to be filled in.
 
-    What a release does not know, such as who publishes it, is left empty, to be filled in.
-
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    str
-        The fields of the registry's schema; its texts are quoted as in JSON.
-
-    Examples
-    --------
-    >>> import snhkit as snh
-    >>> data = snh.PrivateDataset(
-    ...     snh.synthetic_points("fargo", 100), budget=1, unit="record"
-    ... )
-    >>> print(card_registry(data.release(snh.Identity(500), epsilon=0.5)))
-    url_slug: ""
-    status: "Draft"
-    ...
-
-    Notes
-    -----
-    ``schemas/deployments-schema.yaml`` of github.com/opendp/deployments-registry-data, as of
-    2026-07-15.
+    The fields are those of ``schemas/deployments-schema.yaml`` of opendp/deployments-registry-data,
+    as of 2026-07-15; what a release does not know, such as who publishes it, is empty.
     """
     card, unit, gaussian = release.card(), release.unit, bool(release.rho)
     epsilon = unit.neighbours_epsilon(release.epsilon, release.delta, release.rho)

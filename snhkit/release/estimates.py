@@ -16,7 +16,7 @@ from snhkit.geometry import Grid, RangeQueries
 from snhkit.geometry.queries import warn_outside
 from snhkit.models import Model
 from snhkit.models.variance import AxisNoise, BlockNoise, CellNoise
-from snhkit.privacy import total
+from snhkit.privacy.spend import total
 from snhkit.release.intervals import Counted, cells_in_boxes, exact_bounds, meaning, usual_bounds
 from snhkit.release.polygon_model import PolygonModel
 

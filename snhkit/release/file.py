@@ -21,9 +21,9 @@ from safetensors.numpy import save
 
 from snhkit.checks import cut
 from snhkit.errors import InputError, ReleaseFileError
-from snhkit.privacy import Spend, total
+from snhkit.privacy import Spend
 from snhkit.privacy.budget import fraction
-from snhkit.privacy.spend import Cost
+from snhkit.privacy.spend import Cost, total
 from snhkit.privacy.zcdp import rho_of
 
 FORMAT = 1

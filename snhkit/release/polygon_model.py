@@ -17,6 +17,7 @@ from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region
 from snhkit.geometry.counts import overlapping_pairs
 from snhkit.geometry.histogram import Histogram, proven
+from snhkit.models.model import OwnSums
 
 OVERLAP_TOLERANCE = 1e-3
 """The largest allowed overlap of two polygons, as a share of the smaller one's area."""
@@ -275,7 +276,7 @@ _MAX_DRAWN = 256  # cells per side, for maps
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PolygonModel:
+class PolygonModel(OwnSums):
     """A model of noisy counts of c disjoint districts and, last, of all places outside them.
 
     Records are taken as evenly spread inside each, and outside all; counts have ``variance``.
@@ -295,10 +296,6 @@ class PolygonModel:
         """Return a grid for maps, whose cells are a quarter as wide as the smallest district."""
         width = math.sqrt(self.partition.areas[:-1].min()) / 4
         return Grid.of_width(self.region, max(width, self.region.side_m / _MAX_DRAWN))
-
-    def additive(self) -> "PolygonModel":
-        """Return this model, because its answers to disjoint shapes add up."""
-        return self
 
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Return the estimated count of each box, to which districts add their covered share."""

@@ -19,9 +19,10 @@ from snhkit.files import write_whole
 from snhkit.geometry import Grid, Region
 from snhkit.markup import Cell, html_table
 from snhkit.models import Model
-from snhkit.privacy import PrivacyUnit, Spend, total, written
+from snhkit.privacy import PrivacyUnit, Spend, written
 from snhkit.privacy.budget import fraction
 from snhkit.privacy.scale import inverse_scale
+from snhkit.privacy.spend import total
 from snhkit.privacy.zcdp import Rho
 from snhkit.release import file
 

@@ -15,6 +15,7 @@ from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
 from snhkit.geometry.strata import By
+from snhkit.models.model import OwnSums
 from snhkit.models.packed_model import PackedGridModel
 from snhkit.privacy import PrivacyUnit
 from snhkit.privacy.spend import in_strata, of_all
@@ -66,7 +67,7 @@ def _refuse(description: Any, arrays: Any) -> Release:
 
 
 @dataclass(frozen=True, eq=False)
-class StrataModel:
+class StrataModel(OwnSums):
     """The sum of the releases of strata, shape of all answers (q,)."""
 
     by: By
@@ -89,10 +90,6 @@ class StrataModel:
         """Return the cells of the stratum with the most."""
         found = (part.model.cells() for part in self.strata)
         return max(found, key=lambda cells: cells.m**2 if isinstance(cells, Grid) else len(cells))
-
-    def additive(self) -> "StrataModel":
-        """Return this model; ``Estimates`` adds up what the strata answer for polygons."""
-        return self
 
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Return the sums over strata, shape (q,)."""

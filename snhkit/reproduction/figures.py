@@ -98,24 +98,8 @@ Judge = Callable[["pd.DataFrame"], tuple[bool, str]]
 class PaperFigure:
     """A figure of the paper's evaluation, and how its points are measured and compared.
 
-    Parameters
-    ----------
-    heading : str
-        The heading of the figure.
-    axis : str
-        The name of the horizontal axis.
-    said : str
-        The finding of the paper for this figure, in a sentence.
-    measure : callable
-        A function that returns a ``Job`` for each point. Its arguments are a mapping of str to
-        ``Place`` and an ``Effort``.
-    judge : callable
-        A function that returns whether measured points agree with the paper's finding, and a
-        sentence with the numbers. Its argument is the table of points.
-    value : str
-        The name of the measured value, on the vertical axis.
-    parts : sequence of str
-        The names of the positions on the horizontal axis, if positions are not numbers.
+    ``measure`` returns a ``Job`` for each point; ``judge`` returns whether the table of points
+    agrees with what the paper ``said``, and a sentence with the numbers.
     """
 
     heading: str
@@ -337,32 +321,10 @@ def figure(
     quick: bool,
     file: str | os.PathLike[str] | None = None,
 ) -> pd.DataFrame:
-    """Return the points of a figure of the paper, measured on given data sets.
+    """Return the points of a figure of the paper, measured on data sets by name.
 
-    Parameters
-    ----------
-    name : str
-        A key of ``FIGURES``.
-    places : mapping of str to Place
-        The data sets, by the name that the figure shows. Some figures use only the first.
-    quick : bool
-        Whether to measure less: at three epsilons, with one seed, on at most 60,000 records.
-    file : path, optional
-        A file of JSON lines in which finished points are stored; several figures may share a file.
-        After an interruption, the same call continues the measurement. The file is for the owner of
-        the records only.
-
-    Returns
-    -------
-    DataFrame
-        One row for each point, with the columns ``data`` (the data set), ``line`` (the line of the
-        figure), ``x`` and ``value`` (the position on the axes), ``epsilon``, and ``cpu_s`` (the
-        seconds of processor time that the measurement took).
-
-    Raises
-    ------
-    InputError
-        If there is no such figure, or the file does not hold points of figures.
+    ``quick`` measures less. Finished points are stored in ``file``, for the owner only, and a
+    later call continues from it. ``cpu_s`` has the seconds of processor time of each point.
     """
     if name not in FIGURES:
         raise InputError(f"there is no figure {name!r}; the figures are {', '.join(FIGURES)}.")

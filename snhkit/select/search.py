@@ -14,6 +14,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from snhkit.builder import Builder
+from snhkit.checks import whole
 from snhkit.errors import InputError
 from snhkit.files import ResumeFile
 from snhkit.geometry import Asked, Points, RangeQueries
@@ -221,8 +222,7 @@ def _refuse(search: Search, datasets: Mapping, epsilons: Sequence, grid: Sequenc
     for value in map(_plain, grid):
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
             raise InputError(f"fit: grid must hold finite numbers, not {value!r}.")
-    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise InputError(f"fit: repeats must be a whole number, at least 1, not {repeats!r}.")
+    whole("fit: repeats", repeats, least=1)
 
 
 def _plain(value: Any) -> Any:

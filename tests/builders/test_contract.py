@@ -33,10 +33,11 @@ from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Histogram, Points, RangeQueries, Region
 from snhkit.neural import DPSGD, MLP, SNH, DenoisedGrid, FeatureGrid, Networks, Prior
-from snhkit.privacy import Spend, noise, total
+from snhkit.privacy import Spend, noise
 from snhkit.privacy.gradients import noise_multiplier
 from snhkit.privacy.homogeneity import Level
 from snhkit.privacy.products import noisy_products
+from snhkit.privacy.spend import total
 from snhkit.privacy.splits import Lattice
 from snhkit.release import Release
 

@@ -18,7 +18,7 @@ from snhkit.builders.dawa import (
 )
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
-from snhkit.privacy import total
+from snhkit.privacy.spend import total
 
 LARGE = DAWA(order=5, sizes_m=(200, 300))
 

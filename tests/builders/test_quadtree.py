@@ -5,7 +5,7 @@ import pytest
 
 from snhkit.builders import QuadTree
 from snhkit.errors import InputError
-from snhkit.privacy import total
+from snhkit.privacy.spend import total
 
 
 def test_shares_grow_by_the_cube_root_of_two_and_add_up():

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 import snhkit as snh
-from snhkit.release import card_json, card_markdown, card_registry
+from snhkit.release.card import card_json, card_markdown, card_registry
 
 
 @pytest.fixture

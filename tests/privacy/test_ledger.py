@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snhkit.errors import BudgetExceeded, InputError
-from snhkit.privacy import Budget, Ledger, Spend, exact, total
+from snhkit.privacy import Budget, Ledger, Spend, exact
+from snhkit.privacy.spend import total
 
 epsilons = st.fractions(min_value=Fraction(1, 1000), max_value=2, max_denominator=1000)
 

@@ -3,7 +3,8 @@ from fractions import Fraction
 import pytest
 
 from snhkit.errors import InputError
-from snhkit.privacy import Spend, total
+from snhkit.privacy import Spend
+from snhkit.privacy.spend import total
 
 
 def test_spends_add_up_exactly():

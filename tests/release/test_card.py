@@ -9,7 +9,8 @@ import pytest
 import snhkit as snh
 from snhkit.builders import Identity
 from snhkit.privacy import PrivacyUnit, Spend, epsilon_of, exact
-from snhkit.release import Release, card_json, card_markdown, card_registry
+from snhkit.release import Release
+from snhkit.release.card import card_json, card_markdown, card_registry
 
 
 def release(records, **changes) -> Release:

@@ -19,7 +19,12 @@ from snhkit.models.grid_model import GridModel
 from snhkit.models.variance import UnknownNoise
 from snhkit.neural.networks.feature_grid import FeatureGrid
 from snhkit.neural.networks.mlp import MLP
-from snhkit.neural.networks.network import Params, network_from, network_settings
+from snhkit.neural.networks.network import (
+    Params,
+    network_from,
+    network_settings,
+    refuse_other_shapes,
+)
 from snhkit.neural.networks.tiles import Tiles, core_and_frame, tile, tiles_needed
 
 MOST_TILES = 10_000  # per side of the region, so that a thin box does not become a million tiles
@@ -196,10 +201,7 @@ class SNHModel(UnknownNoise):
             )
         Grid.of_width(region, cell_m)
         inputs = 3 if scaling == "learned" and low < high else 2
-        expected = jax.eval_shape(partial(network.init, inputs=inputs), jax.random.key(0))
-        shapes = {name: (len(queries), *a.shape) for name, a in expected.items()}
-        if {name: a.shape for name, a in params.items()} != shapes:
-            raise InputError("the parameters do not fit the network that the file describes.")
+        refuse_other_shapes(network, inputs, params, (len(queries),))
         return cls(
             region, cell_m, queries, (low, high), scale, scaling, network, params, counts, blocks
         )

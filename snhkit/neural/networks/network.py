@@ -45,3 +45,13 @@ def network_settings(network: MLP | FeatureGrid) -> dict[str, Any]:
     return {"name": network.name} | {
         k: list(v) if isinstance(v, tuple) else v for k, v in asdict(network).items()
     }
+
+
+def refuse_other_shapes(
+    network: MLP | FeatureGrid, inputs: int, params: Mapping[str, Any], first: tuple[int, ...] = ()
+) -> None:
+    """Raise InputError unless parameters, after axes ``first``, have the shapes of a network's."""
+    expected = jax.eval_shape(lambda: network.init(jax.random.key(0), inputs=inputs))
+    shapes = {name: (*first, *a.shape) for name, a in expected.items()}
+    if {name: a.shape for name, a in params.items()} != shapes:
+        raise InputError("the parameters do not fit the network that the file describes.")

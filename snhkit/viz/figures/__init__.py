@@ -2,7 +2,7 @@
 
 from snhkit.viz.figures.cell_figure import cells_figure
 from snhkit.viz.figures.closeup import closeup_figure
-from snhkit.viz.figures.curves import against_truth, count_bars, error_curves
+from snhkit.viz.figures.curves import error_curves
 from snhkit.viz.figures.panels import method_panels
 from snhkit.viz.figures.plots import surface_figure
 from snhkit.viz.figures.style import method_styles
@@ -10,10 +10,8 @@ from snhkit.viz.figures.two_worlds import two_worlds
 from snhkit.viz.figures.winners import winners_figure
 
 __all__ = [
-    "against_truth",
     "cells_figure",
     "closeup_figure",
-    "count_bars",
     "error_curves",
     "method_panels",
     "method_styles",

@@ -25,28 +25,8 @@ _NEAR = 10.0  # the scale of counts is linear up to this many records, and logar
 def count_bars(table: pd.DataFrame) -> Figure:
     """Draw the released counts of a few boxes with error bars, and the true counts if given.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns ``box`` (a number), ``method``, ``count``, and ``low`` and ``high`` (the bounds of
-        the count's interval, nan if unknown). A column ``truth`` with the true counts is drawn too;
-        the figure is then for the owner of the records only.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    InputError
-        If a column is missing or there is no row.
-
-    Examples
-    --------
-    >>> bounds = {"low": [7.0], "high": [12.0]}
-    >>> table = pd.DataFrame({"box": [1], "method": ["UG"], "count": [9.0], **bounds})
-    >>> count_bars(table).axes[0].get_ylabel()
-    'records'
+    The table has a row for each ``box`` and ``method`` with ``count``, ``low``, ``high`` (nan if
+    unknown) and perhaps ``truth``; the figure is then for the owner of the records only.
     """
     need_columns("count_bars", table, "box", "method", "count", "low", "high")
     figure, axis = _figure()
@@ -130,31 +110,9 @@ def error_curves(
 
 
 def against_truth(table: pd.DataFrame, top: float | None = None) -> Figure:
-    """Draw released counts against true counts, one panel for each method.
+    """Draw counts against true counts, for their owner only, one panel for each ``method``.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns ``method``, ``count`` and ``truth``. The figure shows true counts, so it is for the
-        owner of the records only.
-    top : float, optional
-        The largest true count to show; the axes are then linear. By default, the axes cover all
-        counts, and are logarithmic above a hundredth of the largest true count.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    InputError
-        If a column is missing or there is no row.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"method": ["UG"], "count": [9.0], "truth": [10]})
-    >>> against_truth(table).axes[0].get_title()
-    'UG'
+    Axes are logarithmic above a hundredth of the largest; up to ``top``, if given, they are linear.
     """
     need_columns("against_truth", table, "method", "count", "truth")
     names = list(dict.fromkeys(table["method"]))

@@ -5,7 +5,8 @@ import pandas as pd
 from matplotlib.colors import to_hex, to_rgb
 
 from snhkit.methods import METHODS
-from snhkit.viz.figures import count_bars, error_curves, method_panels, method_styles
+from snhkit.viz.figures import error_curves, method_panels, method_styles
+from snhkit.viz.figures.curves import count_bars
 
 TITLES = [method.title for method in METHODS.values()]
 
