@@ -14,6 +14,7 @@ import numpy as np
 from snhkit.builder import Builder
 from snhkit.checks import two_numbers
 from snhkit.errors import InputError
+from snhkit.geometry import Region
 from snhkit.geometry.grid import MAX_CELLS
 from snhkit.models import Model
 from snhkit.privacy import Measurements
@@ -91,6 +92,15 @@ def sizes(sizes_m: tuple[float, float], but_for: str = "") -> tuple[float, float
     if not 0 < low <= high < math.inf:
         raise InputError(f"sizes_m must be {but_for}(l, u) with 0 < l <= u metres, not {sizes_m}.")
     return low, high
+
+
+def refuse_wide(method: str, widest_m: float, region: Region, *, narrower: bool = False) -> None:
+    """Raise InputError if boxes do not fit into a region, or, if need be, are not narrower."""
+    if widest_m > region.side_m or (narrower and widest_m == region.side_m):
+        raise InputError(
+            f"{method}: boxes of {widest_m:g} m do not fit into a region of {region.side_m:g} m; "
+            "give smaller sizes_m."
+        )
 
 
 def _plain(value: Any) -> Any:

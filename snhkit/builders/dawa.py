@@ -8,11 +8,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.builders.base import publish, sizes
+from snhkit.builders.base import publish, refuse_wide, sizes
 from snhkit.builders.cell_width import default_cell_width
 from snhkit.checks import positive, share, whole
 from snhkit.defaults import DEFAULT_SIZES_M
-from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, Points, RangeQueries, Region
 from snhkit.geometry.dyadic import hilbert_curve, runs_on_curve
 from snhkit.geometry.grid import numbered
@@ -143,11 +142,7 @@ class DAWA:
 
     def check(self, region: Region, terms: Terms) -> None:
         """Raise InputError if ``sizes_m`` does not fit the region, or epsilon is too small."""
-        if self.sizes_m[1] > region.side_m:
-            raise InputError(
-                f"DAWA: squares of {self.sizes_m[1]:g} m do not fit into a region of "
-                f"{region.side_m:g} m; give smaller sizes_m."
-            )
+        refuse_wide("DAWA", self.sizes_m[1], region)
         Lattice.of(terms.epsilon * exact(self.ratio), terms.unit.sensitivity)
 
     def build(self, private: Measurements) -> Release:

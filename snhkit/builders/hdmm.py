@@ -11,11 +11,10 @@ from scipy.optimize import Bounds, minimize
 from scipy.sparse import csr_array
 from threadpoolctl import ThreadpoolController
 
-from snhkit.builders.base import publish, sizes
-from snhkit.builders.cell_width import default_cell_width
+from snhkit.builders.base import publish, refuse_wide, sizes
+from snhkit.builders.cell_width import default_cell_width, given_grid
 from snhkit.checks import positive
 from snhkit.defaults import DEFAULT_SIZES_M
-from snhkit.errors import InputError
 from snhkit.geometry import Grid, Region
 from snhkit.models.grid_model import GridModel
 from snhkit.models.variance import AxisNoise
@@ -89,17 +88,9 @@ class HDMM:
 
     def check(self, region: Region, terms: Terms) -> None:
         """Raise InputError if boxes are wider than the region, or ``cell_m`` is too small."""
-        if self.sizes_m is not None and self.sizes_m[1] > region.side_m:
-            raise InputError(
-                f"HDMM: boxes of up to {self.sizes_m[1]:g} m are wider than the region of "
-                f"{region.side_m:g} m; give smaller sizes_m."
-            )
-        if self.cell_m is not None and Grid.of_width(region, self.cell_m).m > _MAX_CELLS_PER_SIDE:
-            raise InputError(
-                f"HDMM: cell_m = {self.cell_m:g} makes more than {_MAX_CELLS_PER_SIDE:,} cells per "
-                "side, the most for which a strategy can be found; make cell_m "
-                f"{region.side_m / _MAX_CELLS_PER_SIDE:.3g} or more."
-            )
+        if self.sizes_m is not None:
+            refuse_wide("HDMM", self.sizes_m[1], region)
+        given_grid(region, self.cell_m, _MAX_CELLS_PER_SIDE)
 
     def build(self, private: Measurements) -> Release:
         """Return a release of the least-squares counts of cells, given the noisy weighted sums."""

@@ -13,7 +13,7 @@ from snhkit.errors import InputError
 from snhkit.geometry import Region
 from snhkit.geometry.strata import OTHER
 from snhkit.methods import METHODS, key_of
-from snhkit.privacy import Ledger, PrivacyUnit, written
+from snhkit.privacy import PrivacyUnit, written
 from snhkit.privacy.stored_ledger import StoredLedger
 from snhkit.release import Release
 from snhkit.release.strata import StrataModel
@@ -75,21 +75,24 @@ def code(
     """
     kept, unit = dataset.ledger, dataset.unit
     # A ledger in a file holds the budget. With a new ledger, past spends would be ignored.
-    budget = (
-        f"ledger={(ledger or str(kept.path))!r},  # continues with the budget that is left"
-        if isinstance(kept, StoredLedger)
-        else f"budget={_written_budget(kept)},"
-    )
+    if isinstance(kept, StoredLedger):
+        budget = f"ledger={(ledger or str(kept.path))!r},  # continues with the budget that is left"
+    elif kept.delta:
+        budget = f'budget=snh.Budget("{written(kept.total)}", delta="{written(kept.delta)}"),'
+    else:
+        budget = f'budget="{written(kept.total)}",'
+    frames = any(release.method == "Tessellation" for release in releases.values())
     parts = [
-        f"{_imports(releases)}\n\n{source}",
+        f"{'import geopandas' if frames else ''}\nimport snhkit as snh\n\n{source}".lstrip(),
         account(unit, budget, n_public=unit.n_public),
     ]
     if releases:
-        lines = (
-            f'    "{name}": data.release({_builder(release)}, epsilon="{written(release.epsilon)}"'
-            f"{_written_delta(release)}, public=public{_by(release)}),"
-            for name, release in releases.items()
-        )
+        lines = []
+        for name, release in releases.items():
+            delta = f', delta="{written(release.delta)}"' if release.rho else ""
+            price = f'epsilon="{written(release.epsilon)}"{delta}'
+            given = f"{_builder(release)}, {price}, public=public{_by(release)}"
+            lines.append(f'    "{name}": data.release({given}),')
         parts[-1] += "\n\n" + "\n".join([_ANEW, "releases = {", *lines, "}"])
     if len(degrees):
         sides = np.reshape(np.asarray(degrees, float), (-1, 4)).T.tolist()
@@ -110,18 +113,6 @@ def code(
     return "\n\n".join(parts) + "\n"
 
 
-def _written_budget(account: Ledger) -> str:
-    """Return a Python expression for the budget of a ledger."""
-    if account.delta:
-        return f'snh.Budget("{written(account.total)}", delta="{written(account.delta)}")'
-    return f'"{written(account.total)}"'
-
-
-def _written_delta(release: Release) -> str:
-    """Return code for the argument ``delta`` of a release with Gaussian noise, else no text."""
-    return f', delta="{written(release.delta)}"' if release.rho else ""
-
-
 def _by(release: Release) -> str:
     """Return code for the argument ``by`` of a release of strata, else no text."""
     if not isinstance(release.model, StrataModel):
@@ -131,12 +122,6 @@ def _by(release: Release) -> str:
         return f", by=snh.By.{by.kind}({'' if by.step == 1 else by.step})"
     values, other = [label for label in by.labels if label != OTHER], OTHER in by.labels
     return f", by=snh.By.column({by.from_column!r}, {values}{'' if other else ', other=False'})"
-
-
-def _imports(releases: Mapping[str, Release]) -> str:
-    """Return the lines that import the packages of the program."""
-    told = any(release.method == "Tessellation" for release in releases.values())
-    return "import geopandas\nimport snhkit as snh" if told else "import snhkit as snh"
 
 
 def _builder(release: Release) -> str:

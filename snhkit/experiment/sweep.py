@@ -292,18 +292,9 @@ def _table(
     found: Mapping[Cell, list[list[float]]], bands: list, places: Mapping[str, Place]
 ) -> pd.DataFrame:
     rows = [
-        (
-            cell.city,
-            len(places[cell.city].records) if cell.n is None else cell.n,
-            cell.method,
-            float(exact(cell.epsilon)),
-            *band,
-            cell.cell_m,
-            cell.k,
-            cell.depth,
-            cell.seed,
-            *row,
-        )
+        asdict(cell)
+        | {"n": cell.n or len(places[cell.city].records), "epsilon": float(exact(cell.epsilon))}
+        | dict(zip(("from_m", "to_m", *MEASURES), (*band, *row), strict=True))
         for cell, measures in found.items()
         for band, row in zip(bands, measures, strict=True)
     ]

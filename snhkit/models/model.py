@@ -1,7 +1,7 @@
 """The interface of a model: the part of a release that estimates counts of boxes."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
 
+_Own = TypeVar("_Own")
+
 
 class OwnSums:
     """A base class of models whose own answers to disjoint boxes add up."""
 
-    def additive(self) -> Self:
+    def additive(self: _Own) -> _Own:
         """Return this model, since its answers to disjoint boxes add up."""
         return self
 

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Float32, Float64, Int, Key, Shaped
 from numpy.typing import NDArray
 
 from snhkit import progress
-from snhkit.builders.base import Extra, publish, sizes
+from snhkit.builders.base import Extra, publish, refuse_wide, sizes
 from snhkit.builders.jax_ready import refuse_forked, require_jax
 from snhkit.checks import positive, whole
 from snhkit.defaults import DEFAULT_SIZES_M
@@ -250,13 +250,8 @@ class DPSGD:
         The same error is raised if a package that DP-SGD needs cannot be used.
         """
         self.extra.require()
-        low, high = self.sizes_m
-        if high >= region.side_m:
-            raise InputError(
-                f"DPSGD: squares of {low:g} to {high:g} m do not fit a region of "
-                f"{region.side_m:g} m; give smaller sizes_m."
-            )
-        Grid.of_width(region, high)
+        refuse_wide("DPSGD", self.sizes_m[1], region, narrower=True)
+        Grid.of_width(region, self.sizes_m[1])
         require_jax("DPSGD")
 
     def training_set(

@@ -137,15 +137,9 @@ def _all(by: By) -> str:
 
 
 def in_strata(by: By, spends: Iterable[Sequence[Spend]]) -> tuple[Spend, ...]:
-    """Return the cost of one build in each stratum: that of the most expensive build, once.
+    """Return the cost of a build in each stratum: that of the most expensive one, once.
 
-    A map of all strata that each of them has used comes first, and adds its cost once.
-
-    Each build is (epsilon / m)-differentially private for one record, where m is the sensitivity of
-    the unit of privacy, and its records are those of its stratum only. A unit with m_s records in
-    stratum s loses at most m_s epsilon / m there, by group privacy. All its records together are at
-    most m, since they were bounded before the records were divided, so the sum is at most epsilon.
-    With Gaussian noise, the loss in stratum s is (m_s / m)^2 rho, and the sum is at most rho.
+    A map of all strata that each has used comes first; docs/privacy.md has the proof.
     """
     builds = list(map(tuple, spends))
     if len(builds) != len(by) or not all(builds):

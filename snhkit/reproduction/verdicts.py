@@ -95,18 +95,22 @@ def snh_least(table: Any) -> tuple[bool, str]:
 
 def no_matter_at_large_k(table: Any) -> tuple[bool, str]:
     """Return whether SNH+QS and SNH differ by less than a tenth at the largest k."""
-    wide = table.pivot_table(index="x", columns="line", values="value")
-    ratio = wide["SNH+QS"] / wide["SNH"]
-    told = ", ".join(f"{value:.2f} at k = {x:g}" for x, value in ratio.items())
-    return bool(abs(ratio.iloc[-1] - 1) < 0.1), f"Error of SNH+QS divided by that of SNH: {told}."
+    ratio, told = _divided(table, "SNH+QS", "SNH", "k =")
+    return bool(abs(ratio.iloc[-1] - 1) < 0.1), told
 
 
 def paramselect_wins(table: Any) -> tuple[bool, str]:
     """Return whether SNH has a smaller error with ParamSelect's width at each epsilon."""
+    ratio, told = _divided(table, "SNH@ParamSelect", "SNH@UG", "epsilon")
+    return bool((ratio < 1).all()), told
+
+
+def _divided(table: Any, one: str, other: str, axis: str) -> tuple[Any, str]:
+    """Return the ratio of two lines by x, and a sentence with it."""
     wide = table.pivot_table(index="x", columns="line", values="value")
-    ratio = wide["SNH@ParamSelect"] / wide["SNH@UG"]
-    told = ", ".join(f"{value:.2f} at epsilon {x:g}" for x, value in ratio.items())
-    return bool((ratio < 1).all()), f"Error of SNH@ParamSelect divided by that of SNH@UG: {told}."
+    ratio = wide[one] / wide[other]
+    told = ", ".join(f"{value:.2f} at {axis} {x:g}" for x, value in ratio.items())
+    return ratio, f"Error of {one} divided by that of {other}: {told}."
 
 
 def u_shape(table: Any) -> tuple[bool, str]:

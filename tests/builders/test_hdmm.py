@@ -98,7 +98,7 @@ def test_messages_say_which_values_are_possible(records):
     data = PrivateDataset(records, budget=1, unit="record", n_public=True)
     with pytest.raises(InputError, match=r"cell_m = 0\.1 .* make cell_m 0\.391 or more"):
         data.release(HDMM(0.1), epsilon=1)
-    with pytest.raises(InputError, match=r"up to 500 m are wider than the region of 400 m"):
+    with pytest.raises(InputError, match=r"boxes of 500 m do not fit into a region of 400 m"):
         data.release(HDMM(sizes_m=(25, 500)), epsilon=1)
 
 

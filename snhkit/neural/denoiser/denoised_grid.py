@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from snhkit.builders.base import publish, sizes
+from snhkit.builders.base import publish, refuse_wide, sizes
 from snhkit.builders.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.builders.jax_ready import require_jax
 from snhkit.defaults import DEFAULT_SIZES_M
@@ -97,11 +97,7 @@ class DenoisedGrid:
         The same error is raised if there are public points, but none in the region, or if JAX
         cannot compute.
         """
-        if self.sizes_m[1] >= region.side_m:
-            raise InputError(
-                f"DenoisedGrid: boxes of {self.sizes_m[1]:g} m do not fit into a region of "
-                f"{region.side_m:g} m; give smaller sizes_m."
-            )
+        refuse_wide("DenoisedGrid", self.sizes_m[1], region, narrower=True)
         given_grid(region, self.cell_m)
         if terms.public is not None and not len(terms.public):
             raise InputError("DenoisedGrid: public has no points in this region; leave public out.")
