@@ -74,6 +74,15 @@ def floats(name: str, values: Any) -> NDArray[np.float64]:
     raise InputError(f"{name} must contain numbers only.")
 
 
+def refuse_no_crs(frame: Any) -> None:
+    """Raise InputError if a frame of shapes has no CRS."""
+    if frame.crs is None:
+        raise InputError(
+            "the frame has no CRS, so the unit of its coordinates is unknown; if they are degrees, "
+            "set the CRS with frame.set_crs(4326)."
+        )
+
+
 def frozen(array: NDArray) -> NDArray:
     """Return a read-only copy of an array, or the array if it is read-only and owns its memory."""
     if array.base is None and not array.flags.writeable:

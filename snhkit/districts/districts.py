@@ -14,6 +14,7 @@ import shapely
 from numpy.typing import NDArray
 from pyproj import CRS
 
+from snhkit.checks import refuse_no_crs
 from snhkit.districts.covering import areal, cover, refuse_tangled
 from snhkit.districts.files import frame_of_file
 from snhkit.errors import InputError, printable
@@ -93,11 +94,7 @@ class Districts:
             raise InputError(
                 "the frame has no active geometry; choose one with frame.set_geometry."
             )
-        if given.crs is None:
-            raise InputError(
-                "the frame has no CRS, so the unit of its coordinates is unknown; if they are "
-                "degrees, set the CRS with frame.set_crs(4326)."
-            )
+        refuse_no_crs(given)
         labels = tuple(map(str, given.index)) if label is None else _labels(given, label)
         named = given.rename("geometry") if isinstance(given, gpd.GeoSeries) else given
         rows = named.to_frame() if isinstance(named, gpd.GeoSeries) else named.copy()

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike, NDArray
 
-from snhkit.checks import floats, two_numbers, whole
+from snhkit.checks import floats, refuse_no_crs, two_numbers, whole
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError, OutsideWarning
 from snhkit.geometry.points import Points
@@ -284,11 +284,7 @@ class RangeQueries:
         RangeQueries(1 boxes)
         """
         if hasattr(type(boxes), "geometry"):
-            if boxes.crs is None:
-                raise InputError(
-                    "RangeQueries.of: the frame has no CRS; if the coordinates are degrees, set "
-                    "the CRS with set_crs(4326)."
-                )
+            refuse_no_crs(boxes)
             degrees = boxes.geometry.to_crs(4326)
             for row in np.flatnonzero(~are_boxes(degrees))[:1]:
                 raise InputError(

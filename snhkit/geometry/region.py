@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike, NDArray
 from pyproj import CRS, Transformer
 
+from snhkit.checks import refuse_no_crs
 from snhkit.errors import InputError
 
 MAX_LATITUDE = 85.0
@@ -140,11 +141,7 @@ class Region:
         14994.0
         """
         if hasattr(polygons, "geom_type") and hasattr(polygons, "to_crs"):
-            if polygons.crs is None:
-                raise InputError(
-                    "Region.covering: the frame has no CRS; if its coordinates are degrees, set "
-                    "the CRS with set_crs(4326)."
-                )
+            refuse_no_crs(polygons)
             kinds, bounds = set(polygons.geom_type), polygons.to_crs(4326).total_bounds
         else:
             kinds, bounds = {getattr(polygons, "geom_type", "nothing")}, ()

@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from snhkit.checks import refuse_no_crs
 from snhkit.data.sources.chunk import Blocks, Part, Rows, blocks_of
 from snhkit.data.sources.columns import MAX_COLUMNS, Layout, Rules, layout_of, layout_of_schema
 from snhkit.data.sources.files import Place
@@ -92,11 +93,7 @@ def _pandas_part(frame: pd.DataFrame, rules: Rules) -> Part:
             raise InputError(
                 f"{name}: the frame has no active geometry; choose one with set_geometry."
             )
-        if frame.crs is None:
-            raise InputError(
-                f"{name}: the frame has no CRS, so the unit of its coordinates is "
-                "unknown; if they are degrees, set the CRS with set_crs(4326)."
-            )
+        refuse_no_crs(frame)
         crs = "" if frame.crs == "EPSG:4326" else frame.crs.to_json()
         geometry = Geometry(str(frame.active_geometry_name), "WKB", crs, how="")
     layout = layout_of(name, list(frame.columns), rules, geometry)

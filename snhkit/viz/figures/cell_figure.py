@@ -37,10 +37,6 @@ def cells_figure(
     invented : Points, optional
         Invented records to draw as dots. Never give private records, which the dots would reveal.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     InputError

@@ -37,10 +37,6 @@ def closeup_figure(
         The least distance from the boxes to the edge of a map, in metres. The map is enlarged to
         whole cells.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     InputError

@@ -71,10 +71,6 @@ def error_curves(
     band : (float, float), optional
         The ends of an interval to shade on the horizontal axis.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     InputError

@@ -37,10 +37,6 @@ def surface_figure(
     colours : str
         Name of a colormap of matplotlib.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     InputError

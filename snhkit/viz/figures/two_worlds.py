@@ -28,10 +28,6 @@ def two_worlds(
         The privacy parameter. The ratios that epsilon allows, from e^-epsilon to e^epsilon, are
         shaded.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     InputError

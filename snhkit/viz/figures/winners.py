@@ -23,10 +23,6 @@ def winners_figure(errors: pd.DataFrame) -> Figure:
         errors are computed from the true records, so the figure is for the owner of the records
         only.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     InputError
