@@ -88,9 +88,11 @@ class Points:
         object.__setattr__(self, "region", region)
         object.__setattr__(self, "xy", places)
         if user is not None and not callable(user):
-            user = _users(user, len(places))
+            user = _column("user", user, len(places))
+        if time is not None:
+            time = _column("time", time, len(places))
         object.__setattr__(self, "_user", user)
-        object.__setattr__(self, "time", None if time is None else _times(time, len(places)))
+        object.__setattr__(self, "time", time)
         object.__setattr__(self, "tz", tz)
 
     @property
@@ -99,7 +101,7 @@ class Points:
         found: Any = self._user
         if callable(found):
             made: Any = found()
-            found = None if made is None else _users(made, len(self))
+            found = None if made is None else _column("user", made, len(self))
             object.__setattr__(self, "_user", found)
         return found
 
@@ -120,28 +122,21 @@ class Points:
         return f"Points(region={self.region!r}, users={users})"
 
 
-def _users(user: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
-    array = np.asarray(user)
-    if array.shape != (n,):
-        raise InputError(
-            f"Points: user must have shape ({n},), one for each row of xy, not {array.shape}."
-        )
-    if (array.size and array.dtype.kind not in "iu") or np.ma.is_masked(user):
-        raise InputError(
-            "Points: user must be whole numbers, one for each person and none missing; convert "
-            "names with numpy.unique(names, return_inverse=True)[1]."
-        )
-    return frozen(array.astype(np.int64))
+_WANTED = {
+    "user": "whole numbers, one for each person and none missing; convert names with "
+    "numpy.unique(names, return_inverse=True)[1]",
+    "time": "whole numbers of seconds since 1970-01-01",
+}
 
 
-def _times(time: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
-    array = np.asarray(time)
+def _column(name: str, values: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
+    array = np.asarray(values)
     if array.shape != (n,):
         raise InputError(
-            f"Points: time must have shape ({n},), one for each row of xy, not {array.shape}."
+            f"Points: {name} must have shape ({n},), one for each row of xy, not {array.shape}."
         )
-    if (array.size and array.dtype.kind not in "iu") or np.ma.is_masked(time):
-        raise InputError("Points: time must be whole numbers of seconds since 1970-01-01.")
+    if (array.size and array.dtype.kind not in "iu") or np.ma.is_masked(values):
+        raise InputError(f"Points: {name} must be {_WANTED[name]}.")
     return frozen(array.astype(np.int64))
 
 
