@@ -381,6 +381,58 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
     # 3. Why grids fail
     "03-noise-of-a-box": _noise_of_a_box,
     "03-one-cell-wins": _one_cell_wins,
+    "03-ug-width": partial(
+        function,
+        cases=[
+            ((10_000, 50_000, 0.2), 312.5),
+            ((3_000, 1_000, 0.42), 428.571429),
+            ((900, 20, 0.1), 900),
+        ],
+        why="50,000 records at ε = 0.2 give √1,000 = 31.6, so 32 cells a side.",
+        hint="m is √(nε/10), rounded up. How wide is one of m cells?",
+        slips=[
+            (lambda side, n, e: side / (n * e / 10) ** 0.5, "Round m up to a whole number."),
+            (
+                lambda side, n, e: side / max(round((n * e / 10) ** 0.5), 1),
+                "Round m up, not to the nearest whole number.",
+            ),
+            (
+                lambda side, n, e: side / max(int((n * e / 10) ** 0.5), 1),
+                "Round m up, not down.",
+            ),
+            (lambda side, n, e: np.ceil((n * e / 10) ** 0.5), "That is m, not the width."),
+            (lambda side, n, e: side / np.ceil(n * e / 10), "m is the root of nε/10."),
+        ],
+    ),
+    "03-split": partial(
+        function,
+        cases=[
+            ((np.array([40, 9, 0, 5]), 2, 4.0, np.array([1.5, -2.0, 5.0, 2.0])), [1, 0, 1, 0]),
+            ((np.array([3, 1, 0, 30]), 0, 8.0, np.array([-4.0, 2.0, 0.0, -9.5])), [0, 1, 0, 1]),
+            ((np.array([25, 16, 9, 0]), 3, 5.0, np.array([-9.0, 0.5, 5.5, 4.5])), [1, 1, 1, 0]),
+        ],
+        why="So the cost of all splits does not depend on the depth of the tree.",
+        hint="Lower the counts, replace those below -step by -step, add noise, compare with 0.",
+        slips=[
+            (lambda c, depth, step, noise: c + noise > 0, "The counts are not lowered."),
+            (
+                lambda c, depth, step, noise: c - depth * step + noise > 0,
+                "A count is never lowered to less than -step: noise may split an empty square.",
+            ),
+            (
+                lambda c, depth, step, noise: np.maximum(c - depth * step, 0) + noise > 0,
+                "The least lowered count is -step, not 0.",
+            ),
+            (
+                lambda c, depth, step, noise: np.maximum(c - depth * step, -step) > 0,
+                "Without noise the decision reveals the count.",
+            ),
+            (
+                lambda c, depth, step, noise: np.maximum(c - depth * step, -step) + noise,
+                "These are the noisy lowered counts. Which of them are above 0?",
+            ),
+        ],
+    ),
     # 4. Inside SNH
     "04-square": partial(
         function,
