@@ -1,4 +1,6 @@
-"""Code for the lectures only: checks of exercises, games, and attacks for demonstration."""
+"""Code for the lectures only: checks of exercises, games, attacks, and figures."""
+
+import lazy_loader as lazy
 
 from snhkit.teaching.assignments import Assignment, assignment, own_numbers
 from snhkit.teaching.betting import BettingGame, surest
@@ -18,6 +20,10 @@ from snhkit.teaching.rebuilding import bounds_of_cells, cells_in, random_boxes, 
 from snhkit.teaching.selection import first_quiet, noisy_max
 from snhkit.teaching.suspects import FAULTS, faulty_map, suspects
 from snhkit.teaching.unicity import Traces, invented_hours
+
+__getattr__, _, _ = lazy.attach(  # Matplotlib is imported with the first figure
+    __name__, submod_attrs={"figures": ["curves", "dots", "histograms", "pictures"]}
+)
 
 __all__ = [
     "FAULTS",

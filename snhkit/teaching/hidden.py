@@ -36,6 +36,8 @@ _DRAWN: dict[str, Callable[[_Draw], tuple[Any, ...]]] = {
     "02-largest-epsilon": lambda r: (r(0.51, 0.99),),
     "02-answers": lambda r: (r(0.02, 0.1), r(0.2, 1.5)),  # so many that rounding them is allowed
     "03-noise-of-a-box": lambda r: ((cell := r(20, 100)) * r(2, 12), cell, r(0.05, 1.0)),
+    "03-ug-width": lambda r: (r(1_000.0, 30_000.0), r(1_000, 10**6), r(0.05, 1.0)),
+    "03-split": lambda r: (r.array(0, 60, 4), r(1, 6), r(2.0, 10.0), r.array(-12.0, 12.0, 4)),
     "04-square": lambda r: (
         r.array(-9, 60, 4, 4),
         40,

@@ -10,8 +10,10 @@ import pytest
 from scipy.stats import beta, binomtest, laplace, norm
 
 from snhkit import privacy
+from snhkit.builders import UniformGrid
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
+from snhkit.privacy.splits import Lattice
 from snhkit.teaching import (
     Verdict,
     check,
@@ -102,6 +104,11 @@ RIGHT = {
     "02-sensitivity": np.array([1, 2]),
     "03-noise-of-a-box": lambda side, cell, e: np.sqrt(2) * side / cell / e,
     "03-one-cell-wins": np.stack(np.meshgrid(*2 * [np.arange(10, 3_000, 20)]), -1).reshape(-1, 2),
+    "03-split": lambda counts, depth, step, noise: [
+        lowered + draw > 0
+        for lowered, draw in zip(Lattice(1, 1, step).biased(counts, depth), noise, strict=True)
+    ],
+    "03-ug-width": lambda side, n, e: side / UniformGrid().cells_per_side(n, e),
     "04-square": _sums,
     "04-blind": lambda steps, answers, labels, second: min(
         (sum((row - second) ** 2), step) for step, row in zip(steps, answers, strict=True)
@@ -185,6 +192,19 @@ SLIPS = [
     ("03-noise-of-a-box", lambda side, cell, e: 2**0.5 / e, "noise of one cell"),
     ("03-one-cell-wins", np.zeros((5, 2)), "There are 5 records"),
     ("03-one-cell-wins", np.zeros((30_000, 2)), "spread evenly. Are yours?"),
+    ("03-split", lambda c, depth, step, noise: c + noise > 0, "not lowered"),
+    ("03-split", lambda c, d, step, noise: np.maximum(c - d * step + noise, -step) > 0, "never"),
+    ("03-split", lambda c, d, step, noise: np.clip(c - d * step, 0, None) > -noise, "not 0"),
+    ("03-split", lambda c, d, step, noise: c > d * step, "reveals the count"),
+    ("03-split", lambda c, d, step, _: np.maximum(c - d * step, -step) + _, "Which of them"),
+    ("03-split", lambda c, d, s, z: np.maximum(c - (d + 1) * s, -s) + z > 0, "Lower the counts"),
+    ("03-split", lambda c, d, s, z: np.maximum(c - d * s, -s) + z >= 0, "1, 1, but should be"),
+    ("03-ug-width", lambda side, n, e: side / np.sqrt(n * e / 10), "Round m up to"),
+    ("03-ug-width", lambda side, n, e: side / max(int((n * e / 10) ** 0.5), 1), "not down"),
+    ("03-ug-width", lambda side, n, e: side / max(round((n * e / 10) ** 0.5), 1), "not to the ne"),
+    ("03-ug-width", lambda side, n, e: np.ceil(np.sqrt(n * e / 10)), "That is m"),
+    ("03-ug-width", lambda side, n, e: side / np.ceil(n * e / 10), "the root of"),
+    ("03-ug-width", lambda side, n, e: side / np.ceil(np.sqrt(n * e)), "one of m cells"),
     ("04-square", _touched, "as a whole cell"),
     ("04-square", lambda cells, *square: _sums(cells.T, *square), "is the column"),
     ("04-square", lambda cells, cell_m, x, y, side_m: cells.sum(), "but should be 15.62"),
