@@ -14,13 +14,16 @@ function snhkitBoxes(map, drawn, style, { changed, picked, hovered }) {
   // Pixels of the whole world and not of the screen, which Leaflet would round.
   const pixels = (bounds) => L.bounds([bounds.getNorthWest(), bounds.getSouthEast()].map((at) => map.project(at)));
   const degrees = ({ min, max }) => L.latLngBounds(map.unproject(min), map.unproject(max));
+  // Metres on WGS 84, as Python counts them, and not on Leaflet's sphere.
   const metres = (b) => {
-    const across = map.distance(b.getSouthWest(), b.getSouthEast());
-    const up = map.distance(b.getSouthWest(), b.getNorthWest());
-    return `${Math.round(across)} by ${Math.round(up)} m`;
+    const at = (b.getCenter().lat * Math.PI) / 180, w = 1 - 0.00669438 * Math.sin(at) ** 2;
+    const degree = (6378137 * Math.PI) / 180 / Math.sqrt(w);
+    return [degree * Math.cos(at) * (b.getEast() - b.getWest()), (degree * 0.99330562 * (b.getNorth() - b.getSouth())) / w];
   };
-
-  const describe = () => say(`${metres(box.getBounds())}${keys ? `. ${HELP}.` : ""}`);
+  const describe = () => {
+    const [across, up] = metres(box.getBounds()).map((side) => Math.round(side).toLocaleString("en"));
+    say(`${across} × ${up} m${keys ? `. ${HELP}.` : ""}`);
+  };
 
   const grips = CORNERS.map((sides) =>
     hold(L.circleMarker([0, 0], { radius: 6, className: "snhkit-grip", bubblingMouseEvents: false }), sides));

@@ -5,9 +5,11 @@ import pytest
 from on_page import MapOnPage
 
 from snhkit.geometry import Grid, RangeQueries, Region
+from snhkit.privacy import PrivacyUnit
 from snhkit.viz.maps.maps import BOX_STYLE, base_map, compare_map, to_html
 from snhkit.viz.maps.surface import ColourScale, Surface, surface_overlay
 from snhkit.widgets.draw_map import DrawMap
+from snhkit.widgets.tables import cards
 
 pytestmark = [
     pytest.mark.browser,
@@ -304,6 +306,15 @@ def test_numbers_stand_outside_small_boxes_on_all_maps_and_move_with_an_edit(hos
     draw.until(moved.replace("K", "0"))
     draw.until(moved.replace("K", "2").replace(str(before[0]), str(before[2])))
     assert draw.map(places)[1] == pytest.approx(before[1], abs=2)
+
+
+def test_the_words_on_the_map_say_the_size_that_python_counts(host):
+    draw = Driven(host, boxes=[[37.74, -122.47, 37.7623, -122.4417]])
+    draw.wait(1)
+    draw.frame.locator("path.snhkit-box").click()
+    boxes = RangeQueries.from_degrees(CITY, *zip(*draw.boxes, strict=True))
+    card = cards(boxes, {"UG": np.ones((1, 3))}, PrivacyUnit("record"))[0]
+    assert draw.frame.locator(".snhkit-keys").inner_text() == card["size"]
 
 
 def test_a_declared_square_is_drawn_a_view_is_taken_and_the_wheel_zooms_with_ctrl_only(host):
