@@ -17,6 +17,7 @@ from snhkit.builders import Identity
 from snhkit.cli.main import app
 from snhkit.data import synthetic_points
 from snhkit.dataset import PrivateDataset
+from snhkit.districts import districts
 from snhkit.errors import InputError
 from snhkit.geometry import By, RangeQueries, Region
 from snhkit.methods import title_of
@@ -107,6 +108,19 @@ def test_the_panel_draws_the_declared_square_and_opens_the_file(path):
     assert explorer._controls.teaching.layout.display == ""
     explorer._controls.city.value = f"file:{path}"
     assert list(explorer.releases) == ["UG, ε = 0.2"]
+
+
+def test_a_border_is_read_once_and_again_if_it_changed(tmp_path, monkeypatch):
+    wards, read = tmp_path / "wards.geojson", []
+    frame = gpd.GeoDataFrame(geometry=[shapely.box(-96.9, 46.8, -96.7, 46.9)], crs=4326)
+    frame.to_file(wards)
+    of = districts.frame_of_file
+    monkeypatch.setattr(districts, "frame_of_file", lambda path: read.append(path) or of(path))
+    first = [declared(str(wards), text) for text in ("", "1", "12")]
+    assert first == first[:1] * 3
+    assert len(read) == 1
+    frame.translate(1).to_file(wards)
+    assert declared(str(wards), "")[1] == pytest.approx(first[0][1] + 1)
 
 
 def test_a_file_with_districts_is_proposed_to_be_counted_by_district(path, tmp_path):
