@@ -2,18 +2,21 @@
 
 import asyncio
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
+import folium
 import ipywidgets as w
 
 from snhkit.data.sources.opening import people_column
 from snhkit.errors import InputError, SnhkitError
-from snhkit.geometry import Region
+from snhkit.geometry.region import MAX_SIDE_M, Region
 from snhkit.markup import html_table
 from snhkit.metrics import SIZE_BANDS_M, band_name
 from snhkit.planning.recommend import prospects
 from snhkit.questions import QUESTIONS
+from snhkit.widgets.draw_map import DrawMap
 from snhkit.widgets.own_file import OwnFile, declared, whole_number
 from snhkit.widgets.session import Session
 from snhkit.widgets.wording import message
@@ -62,22 +65,28 @@ _STEPS = {
     "price": ("about", "budget"),
     "publish": ("districts", "label", "public"),
 }
+_DRAWING = """<p class="snhkit-soft">Or click the map until it is close enough, then click the
+square's centre, or draw it; drag it, or its corners.</p>"""
 _LEFT_OUT = "The file is open. Rows outside the square or without a usable position were left out."
 
 
 class OpenPanel(w.VBox):
     """Questions on a file of private records, one after another, and an Open button at their end.
 
-    The region is a public square, never computed from the file: a person types its centre and side,
-    and the map outlines it.
+    The region is a public square, never computed from the file: a person draws it on a map of the
+    earth, which ``earth`` makes, or types its centre and side.
     """
 
     def __init__(
         self,
-        outline: Callable[[Sequence[float]], object],
+        earth: Callable[[], folium.Map],
         opened: Callable[[OwnFile, Session], object],
     ) -> None:
-        self._outline, self._opened = outline, opened
+        self._earth, self._opened = earth, opened
+        self.map: DrawMap | None = (
+            None  # sent to the browser only if a person comes to its question
+        )
+        self._following = False
         self.fields = {
             name: w.Text(
                 description=label,
@@ -100,7 +109,7 @@ class OpenPanel(w.VBox):
         self.back = w.Button(description="Back", tooltip="The question before")
         self.next = w.Button(description="Next", tooltip="The next question")
         self.message, self.errors = w.HTML(), w.HTML()
-        beside = {"people": [self.alone], "price": [self.errors]}
+        beside = {"place": [w.HTML(_DRAWING)], "people": [self.alone], "price": [self.errors]}
         self.steps = [
             w.VBox(
                 [
@@ -115,7 +124,7 @@ class OpenPanel(w.VBox):
         super().__init__([*self.steps, buttons, self.message])
         self.add_class("snhkit-open")
         for name in ("center", "side_km"):
-            self.fields[name].observe(self._draw, "value")
+            self.fields[name].observe(self._follow, "value")
         for name in ("about", "most"):
             self.fields[name].observe(self._expect, "value")
         for field in (*self.fields.values(), self.alone):
@@ -132,6 +141,11 @@ class OpenPanel(w.VBox):
         for button, wanted in ((self.back, step), (self.next, step < last)):
             button.layout.display = "" if wanted else "none"
         self.button.layout.display = "" if step == last else "none"
+        if step == 1 and self.map is None:
+            self.map = DrawMap(self._earth(), square=True, height=300)
+            self.map.observe(self._follow, "boxes")
+            self.steps[step].children = [*self.steps[step].children, self.map]
+            self._follow({"owner": None})
 
     def _go_on(self, _: object) -> None:
         """Show the next question, if the answers so far can be used."""
@@ -172,13 +186,35 @@ class OpenPanel(w.VBox):
     def _silence(self, _: object) -> None:
         self.message.value = ""
 
-    def _draw(self, _: object) -> None:
+    def _follow(self, change: dict[str, Any]) -> None:
+        """Draw a square that was typed, or write one that was drawn into the fields."""
+        if self._following or self.map is None:
+            return
+        self._following = True
+        try:
+            self._drawn(self.map) if change["owner"] is self.map else self._typed(self.map)
+        finally:
+            self._following = False
+
+    def _typed(self, on: DrawMap) -> None:
         try:
             lat, lon, side_m = declared(self.fields["center"].value, self.fields["side_km"].value)
         except InputError:  # the text is not complete yet
-            self._outline([])
-        else:
-            self._outline(Region.around(lat=lat, lon=lon, side_m=side_m).bounds)
+            on.boxes = []
+            return
+        on.boxes = [list(Region.around(lat, lon, side_m).bounds)]
+        on.view = list(Region.around(lat, lon, min(2 * side_m, MAX_SIDE_M)).bounds)
+
+    def _drawn(self, on: DrawMap) -> None:
+        said, texts = "", ("", "")
+        try:
+            for south, west, north, east in on.boxes:
+                square = Region.from_bounds(west, south, east, north)
+                texts = f"{square.lat:.4f}, {square.lon:.4f}", f"{square.side_m / 1000:.2f}"
+        except InputError as refusal:
+            said = message(str(refusal), error=True)
+        self.fields["center"].value, self.fields["side_km"].value = texts
+        self.message.value = said
 
     def _clicked(self, _: object) -> None:
         try:
@@ -202,7 +238,6 @@ class OpenPanel(w.VBox):
         except SnhkitError as refusal:
             self._refuse(refusal)
         else:
-            self._outline([])
             most = session.dataset.unit.max_per_user
             file = replace(file, max_per_user=most, bound_epsilon=None)  # it is bought once
             told = message(f"{_LEFT_OUT} {session.dataset.unit.counting}".strip())

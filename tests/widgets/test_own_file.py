@@ -90,14 +90,12 @@ def test_teaching_mode_is_impossible_for_a_file(path):
     assert "2003" not in str([html.value for html in explorer._said.values()]).replace(",", "")
 
 
-def test_the_panel_draws_the_declared_square_and_opens_the_file(path):
+def test_the_panel_opens_the_file(path):
     explorer = explore(city="fargo", n=1_000, methods=["ug"])
     explorer.build()
     fill(explorer, path=path, center=f"{FARGO.lat}, {FARGO.lon}", side_km="12.43")
     assert "give a budget" in explorer._opener.message.value
-    assert explorer.map.declared == pytest.approx(FARGO.bounds, abs=1e-3)
     fill(explorer, budget="1")
-    assert explorer.map.declared == []
     assert "trips.csv" in explorer._session.whereabouts
     assert explorer.releases == {}
     explorer.build("ug")
@@ -108,6 +106,33 @@ def test_the_panel_draws_the_declared_square_and_opens_the_file(path):
     assert explorer._controls.teaching.layout.display == ""
     explorer._controls.city.value = f"file:{path}"
     assert list(explorer.releases) == ["UG, ε = 0.2"]
+
+
+def test_a_square_is_drawn_or_typed_and_the_map_and_the_fields_say_the_same(path):
+    panel = explore(city="fargo", n=1_000, methods=["ug"])._opener
+    center, side_km = panel.fields["center"], panel.fields["side_km"]
+    assert panel.map is None  # the earth is large
+    panel.fields["path"].value = str(path)
+    center.value, side_km.value = f"{FARGO.lat}, {FARGO.lon}", f"{FARGO.side_m / 1000}"
+    panel.next.click()
+    assert panel.map in panel.steps[1].children
+    assert panel.map.boxes == [list(FARGO.bounds)]
+    side_km.value = "far"
+    assert panel.map.boxes == []
+    nairobi = Region.around(-1.2864, 36.8172, 9_000)
+    panel.map.set_state({"boxes": [list(nairobi.bounds)]})  # as from the browser
+    assert (center.value, side_km.value) == ("-1.2864, 36.8172", "9.00")
+    assert panel.map.boxes == [list(nairobi.bounds)]  # a person still drags it
+    south, west, north, east = nairobi.bounds
+    panel.map.set_state({"boxes": [[south, west - 360, north, east - 360]]})
+    assert center.value == "-1.2864, 36.8172"
+    panel.map.set_state({"boxes": [[-30, 10, 30, 70]]})
+    assert "200,000" in panel.message.value
+    assert (center.value, side_km.value) == ("", "")
+    panel.map.set_state({"boxes": [list(nairobi.bounds)]})
+    assert panel.message.value == ""
+    panel.map.set_state({"boxes": []})
+    assert (center.value, side_km.value) == ("", "")
 
 
 def test_a_border_is_read_once_and_again_if_it_changed(tmp_path, monkeypatch):
