@@ -34,7 +34,7 @@ function snhkitBoxes(map, drawn, style, { changed, picked, hovered, square }) {
       else {
         const b = box.getBounds();
         grip.setLatLng([b.getNorthWest(), b.getNorthEast(), b.getSouthEast(), b.getSouthWest()][k]);
-        if (!map.hasLayer(grip)) grip.addTo(map).bringToFront();  // an element that moves in the page loses the pointer
+        grip.addTo(map);
       }
     }
   }
@@ -45,6 +45,7 @@ function snhkitBoxes(map, drawn, style, { changed, picked, hovered, square }) {
     if (box) describe();
     else say("");
     frame();
+    if (box) for (const grip of grips) grip.bringToFront();  // not while it is dragged: it would lose the pointer
     picked(all().indexOf(box));
   }
   // Moves sides of the picked box (left, top, right, bottom) by so many pixels.

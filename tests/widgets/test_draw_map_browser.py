@@ -321,7 +321,7 @@ def test_a_square_is_put_anywhere_on_earth_and_stays_a_square(host):
 
     def square(box):
         found = Region.from_bounds(box[1], box[0], box[3], box[2])
-        assert found.bounds == pytest.approx(box, abs=(box[2] - box[0]) / 200)
+        assert found.bounds == pytest.approx(box, abs=(box[2] - box[0]) / 100)
         return found
 
     pixel = draw.map(
