@@ -23,6 +23,7 @@ from snhkit.geometry import By, RangeQueries, Region
 from snhkit.methods import title_of
 from snhkit.privacy import PrivacyUnit
 from snhkit.viz.reports.public_page import Imprint
+from snhkit.widgets import teaching
 from snhkit.widgets.app import explore_app
 from snhkit.widgets.opening import explore
 from snhkit.widgets.own_file import OwnFile, declared
@@ -185,9 +186,16 @@ def test_questions_come_one_after_another_and_end_in_a_command(path):
     assert answer(center=f"{FARGO.lat}, {FARGO.lon}", side_km="12.43") == [2]
     assert answer() == [2]
     assert "Give both" in panel.message.value
+    assert panel.command.value == ""  # it would hide records of people who appear twice
     assert answer(most="5", bound_epsilon="0.125") == [3]
+    assert "--side-km 12.43 --user rider_id" in " ".join(panel.command.value.split())
+    assert panel.invent.disabled
     panel.fields["about"].value = "2000"
     assert panel.errors.value.count("<tr>") == 6
+    panel.invent.click()
+    assert "2,000 invented records in your square" in panel.preview.value
+    assert panel.preview.value.count("<img") == 4
+    assert not (path.parent / "trips.csv.ledger").exists()
     assert panel.button.layout.display == "none"
     assert answer(budget="1") == [4]
     panel.back.click()
@@ -197,7 +205,7 @@ def test_questions_come_one_after_another_and_end_in_a_command(path):
     most = explorer.dataset.bought.bound(0.95)
     assert explorer.dataset.unit.max_per_user == most
     assert explorer.dataset.ledger.spent == 0.125
-    command = html.unescape(panel.message.value.partition("<pre>")[2].partition("</pre>")[0])
+    command = html.unescape(panel.command.value.partition("<pre>")[2].partition("</pre>")[0])
     words = shlex.split(command.replace("\\\n", " "))
     assert words[:3] == ["snhkit", "explore", "--app"]
     told = {}
@@ -328,3 +336,20 @@ def test_a_saved_release_replaces_no_other(tmp_path):
     assert names == ["identity-1.snh", "identity-1-2.snh", "identity-1-3.snh"]
     found = {release.checksum for release in folder.releases(data.region)}
     assert found == {release.checksum for release in made}
+
+
+def test_the_preview_is_of_the_square_the_number_and_the_unit_that_were_given():
+    square = Region.around(-1.2864, 36.8172, 9_000)
+    with pytest.MonkeyPatch.context() as patch:
+        made = []
+        release = PrivateDataset.release
+        patch.setattr(
+            PrivateDataset,
+            "release",
+            lambda self, *a, **k: made.append(self) or release(self, *a, **k),
+        )
+        teaching.preview(square, 3_000, PrivacyUnit("user", 2))
+    assert {(data.region, data.unit.kind, data.unit.max_per_user) for data in made} == {
+        (square, "user", 2)
+    }
+    assert len(made) == 3
