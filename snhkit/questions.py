@@ -10,10 +10,13 @@ QUESTIONS = {
     "people": (
         "3. Who may appear more than once?",
         "If a column says whose record it is, all records of a person are hidden together. Without "
-        "it one record is hidden, which protects a person only if nobody appears twice. Choose how "
-        "many records of each count from public knowledge, or buy a number with some epsilon: "
-        "the noise grows with this number, and further records are left out, so that all counts "
-        "are too low. By how much is estimated only if the choice was bought.",
+        "it one record is hidden, which protects a person only if nobody appears twice.",
+    ),
+    "most": (
+        "How many records of each?",
+        "The noise grows with this number, so it is small; further records are left out, so that "
+        "all counts are too low. Choose it from public knowledge, or buy it with some epsilon: "
+        "only then is it estimated by how much.",
     ),
     "price": (
         "4. How much in total?",
@@ -27,3 +30,10 @@ QUESTIONS = {
     ),
 }
 """The title of each question, and a text that says what it means."""
+
+OTHERS = (
+    "Budgets of other projects: A list of real-world uses of differential privacy, by Damien "
+    "Desfontaines, ",
+    "https://desfontain.es/blog/real-world-differential-privacy.html",
+)
+"""Where budgets of other projects are listed: a text and an address."""

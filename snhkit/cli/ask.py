@@ -9,7 +9,7 @@ import click
 
 from snhkit.cli.output import say
 from snhkit.errors import InputError, printable
-from snhkit.questions import QUESTIONS
+from snhkit.questions import OTHERS, QUESTIONS
 
 if TYPE_CHECKING:
     from snhkit.geometry import Region
@@ -114,6 +114,7 @@ def _people(data: Path) -> tuple[list[str], dict[str, Any]]:
     name = _until("Column of people, or nobody", column, default=people_column(data) or _NOBODY)
     if name == _NOBODY:
         return ["--unit", "record"], {}
+    _say("most")
     most = _until("Records of each person, at most", typed_whole, default="5")
     price = _until("Epsilon that buys a smaller number; none", _price_or_none, default="")
     people = ["--user", name, "--max-per-user", str(most)]
@@ -141,6 +142,7 @@ def _price(data: Path, terms: dict[str, Any]) -> list[str]:
     from snhkit.privacy.data_ledgers import ledger_of
 
     _say("price")
+    say("".join(OTHERS))
     terms["n"] = _until("About how many records count, as is publicly known", typed_whole)
     say(f"\nExpected relative errors of squares, by the best method for each, {_ESTIMATES}:")
     say(f"{'epsilon':>9}" + "".join(f"{band_name(band):>14}" for band in SIZE_BANDS_M))

@@ -1,7 +1,6 @@
 """The command that spends epsilon and writes a release."""
 
 import json
-from typing import TYPE_CHECKING
 
 import click
 
@@ -22,12 +21,6 @@ from snhkit.cli.records import (
 )
 from snhkit.cli.types import INPUT_FILE, Delta, Epsilons, Methods, OutputFile
 from snhkit.errors import InputError, SnhkitError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from snhkit.release import Release
-    from snhkit.release.strata import StratifiedRelease
 
 
 @click.command()
@@ -197,7 +190,11 @@ def release(
     refuse_unasked_people(data, user, unit, lat=where["lat"], lon=where["lon"])
     with opened(data, user, terms, where, scanned=strata is not None) as (dataset, public):
         listed, texts = page_districts or districts, {"title": title or "", **texts}
-        html = None if page is None else _page(listed, label, dataset.region, texts)
+        html = None
+        if page is not None:  # before epsilon is spent
+            from snhkit.viz.reports.public_page import Imprint, page_writer
+
+            html = page_writer(dataset.region, listed, label, Imprint(**texts))
         made = dataset.release(
             builder, epsilon=epsilon[0], delta=delta or 0, public=public, by=strata
         )
@@ -227,13 +224,3 @@ def release(
             "--bound-epsilon costs nothing.", err=True)  # fmt: skip
     if dataset.unit.counting:
         say(dataset.unit.counting, err=True)
-
-
-def _page(districts, label, region, texts) -> "Callable[[Release | StratifiedRelease], str]":
-    """Return the function that makes the HTML page of a release; its texts are checked now."""
-    from snhkit.districts.districts import Districts
-    from snhkit.viz.reports.public_page import Imprint, public_html
-
-    imprint = Imprint(**texts)
-    shown = None if districts is None else Districts.of(districts, label).inside(region)
-    return lambda made: public_html(made, shown, imprint)

@@ -12,6 +12,8 @@ from snhkit.geometry.points import Points
 from snhkit.geometry.queries import RangeQueries
 from snhkit.metrics import relative_errors
 
+_FEW = 64  # boxes
+
 
 def exact_counts(points: Points, queries: RangeQueries) -> Int[np.ndarray, " q"]:
     """Return the true number of points in each box, shape (q,): the paper's f(q).
@@ -53,8 +55,14 @@ def count_in_boxes(
 ) -> Int[np.ndarray, " q"]:
     """Return the number of points in each half-open box; bounds may be infinite.
 
-    A wavelet matrix of the ranks by y, in the order of x, takes log2(n) steps for all boxes.
+    A wavelet matrix of the ranks by y, in the order of x, takes log2(n) steps for all boxes. A few
+    boxes are counted one by one, which is quicker than to sort the points.
     """
+    if len(x0) <= min(_FEW, len(xy) // 1_000):
+        x, y = np.ascontiguousarray(xy.T)
+        sides = zip(x0, y0, x1, y1, strict=True)
+        inside = ((x >= a) & (x < c) & (y >= b) & (y < d) for a, b, c, d in sides)
+        return np.array([np.count_nonzero(one) for one in inside], np.int64)
     by_x = np.argsort(xy[:, 0], kind="stable")
     x, y = xy[by_x, 0], xy[by_x, 1]
     y_sorted = np.sort(y)

@@ -1,6 +1,6 @@
 // The part of DrawMap inside the map's page; needs Leaflet, Leaflet.draw, furniture.js, panes.js and boxes.js.
 // biome-ignore lint/correctness/noUnusedVariables: the script that draw_map.py writes calls it.
-function drawBridge(map, drawn, token, boxStyle, legend) {
+function drawBridge(map, drawn, token, boxStyle, legend, square) {
   const say = (kind, value) => window.parent.postMessage({ token, kind, value }, "*");
   const round = (x) => Math.round(x * 1e7) / 1e7;
   const sides = (b) => [b.getSouth(), b.getWest(), b.getNorth(), b.getEast()];
@@ -10,9 +10,8 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
     const given = layer.snhkitBox;
     return given?.every((value, i) => value === now[i]) ? given : now.map(round);
   };
-  const corners = (b) => [[b[0], b[1]], [b[2], b[3]]];
   const panes = snhkitPanes(map, legend);
-  const show = () => panes.mirror(boxes.all().map((layer) => layer.getBounds()), boxStyle);
+  const show = () => square || panes.mirror(boxes.all().map((layer) => layer.getBounds()), boxStyle);
   let cards = [];
   const tell = () => {  // first, since the answers take longer than the drawing
     say("boxes", boxes.all().map(boxOf));
@@ -20,11 +19,11 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
   };
   const deal = () => snhkitCards(map, boxes.all(), cards, boxes.picked);
   const boxes = snhkitBoxes(map, drawn, boxStyle, {
+    square,
     changed: tell,
     picked: (k) => { say("picked", k); deal(); },
     hovered: (k) => say("hovered", k),
   });
-  let declared = null;
   const hear = {
     boxes(value) {
       boxes.set(value);
@@ -41,14 +40,6 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
     pick(k) { boxes.pick(boxes.all()[k] ?? null); },
     fit([south, west, north, east]) {
       map.snhkitFit([[south, west], [north, east]]);
-    },
-    declared(value) {
-      declared?.remove();
-      declared = null;
-      if (!value.length) return;
-      const style = { className: "snhkit-declared", weight: 2, dashArray: "6 4", fill: false };
-      declared = L.rectangle(corners(value), { ...style, interactive: false }).addTo(map);
-      hear.fit(value);
     },
     view(value) {
       map.snhkitMoved = true;

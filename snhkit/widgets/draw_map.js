@@ -25,7 +25,6 @@ function render({ model, el }) {
       held = model.get("picked");
       send("pick", held);
     },
-    declared: () => send("declared", model.get("declared")),
     view: () => { if (model.get("view").length) send("fit", model.get("view")); },
   };
   const pushTheme = () => {  // JupyterLab's colours; other front ends keep the map's own
@@ -72,7 +71,6 @@ function render({ model, el }) {
       push.layers();
       push.cards();
       push.picked();
-      push.declared();
       if (view) send("view", view);
       else push.view();
       around = el.closest(".snhkit-explorer");

@@ -3,7 +3,6 @@
 import importlib
 import math
 import secrets
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +25,18 @@ class _Bridge(MacroElement):
     _template = Template(
         "{% macro script(this, kwargs) %}{{ this.js }}\n"
         "drawBridge({{ this.map_name }}, {{ this.group_name }}, {{ this.token|tojson }},"
-        " {{ this.style|tojson }}, {{ this.map_name }}.snhkitLegend);{% endmacro %}"
+        " {{ this.style|tojson }}, {{ this.map_name }}.snhkitLegend, {{ this.square|tojson }});"
+        "{% endmacro %}"
     )
 
-    def __init__(self, fmap: folium.Map, group: folium.FeatureGroup, token: str) -> None:
+    def __init__(
+        self, fmap: folium.Map, group: folium.FeatureGroup, token: str, *, square: bool
+    ) -> None:
         super().__init__()
         parts = ("panes.js", "boxes.js", "cards.js", "draw_bridge.js")
         self.js = "\n".join((_HERE / part).read_text(encoding="utf-8") for part in parts)
         self.map_name, self.group_name = fmap.get_name(), group.get_name()
-        self.token, self.style = token, BOX_STYLE
+        self.token, self.style, self.square = token, BOX_STYLE, square
 
 
 class DrawMap(anywidget.AnyWidget):
@@ -47,6 +49,8 @@ class DrawMap(anywidget.AnyWidget):
     fmap : folium.Map
         A map made by ``snhkit.viz.maps.base_map``. A drawing tool is added to the map, so use a map
         for one ``DrawMap`` only.
+    square : bool
+        Whether the map has at most one rectangle, which is a square, and which a click puts there.
 
     Attributes
     ----------
@@ -67,8 +71,6 @@ class DrawMap(anywidget.AnyWidget):
     view : list of float
         South, west, north and east of the area to show, in degrees; setting the list moves the
         map.
-    declared : list of float
-        South, west, north and east of a square to outline, in degrees; empty for no outline.
     height : int
         Height of the map in pixels; 0 for the height of the element around the map.
 
@@ -90,27 +92,22 @@ class DrawMap(anywidget.AnyWidget):
     cards = traitlets.List(traitlets.Dict()).tag(sync=True)
     picked = traitlets.Int(-1).tag(sync=True, echo_update=False)
     view = traitlets.List(traitlets.Float()).tag(sync=True)
-    declared = traitlets.List(traitlets.Float()).tag(sync=True)
     height = traitlets.Int(380).tag(sync=True)
     _html = traitlets.Unicode().tag(sync=True)
     _token = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, fmap: folium.Map, **traits: Any) -> None:
+    def __init__(self, fmap: folium.Map, *, square: bool = False, **traits: Any) -> None:
         token = secrets.token_hex(16)
-        super().__init__(_token=token, _html=_page(fmap, token), **traits)
+        super().__init__(_token=token, _html=_page(fmap, token, square=square), **traits)
 
     def show(self, fmap: folium.Map) -> None:
         """Replace the map by another map, and remove all boxes and layers."""
         token = secrets.token_hex(16)  # so that late messages from the old page are not accepted
         with self.hold_sync():
             self.boxes, self.layers, self.cards, self.picked = [], [], [], -1
-            self.view, self.declared = [], []
+            self.view = []
             self._token = token
-            self._html = _page(fmap, token)
-
-    def outline(self, bounds: Sequence[float]) -> None:
-        """Outline [south, west, north, east] in degrees; an empty list removes the outline."""
-        self.declared = list(bounds)
+            self._html = _page(fmap, token, square=False)
 
     @traitlets.validate("boxes")
     def _check_boxes(self, proposal: Any) -> list[list[float]]:
@@ -123,7 +120,7 @@ class DrawMap(anywidget.AnyWidget):
         return proposal["value"]
 
 
-def _page(fmap: folium.Map, token: str) -> str:
+def _page(fmap: folium.Map, token: str, *, square: bool) -> str:
     module = folium_of(fmap)
     group = module.FeatureGroup(name="boxes", control=False).add_to(fmap)
     others = dict.fromkeys(["polyline", "polygon", "circle", "marker", "circlemarker"], False)
@@ -133,5 +130,5 @@ def _page(fmap: folium.Map, token: str) -> str:
         edit_options={"edit": False, "remove": False},  # boxes are changed where they lie
         draw_options={**others, "rectangle": {"showArea": False, "shapeOptions": BOX_STYLE}},
     ).add_to(fmap)
-    _Bridge(fmap, group, token).add_to(fmap)
+    _Bridge(fmap, group, token, square=square).add_to(fmap)
     return to_html(fmap) if embeds_everything(fmap) else fmap.get_root().render()

@@ -54,7 +54,7 @@ class Explorer(w.VBox):
         self,
         controls: Controls,
         session_of: Callable[[str, int], Session],
-        map_of: Callable[[Region], folium.Map],
+        map_of: Callable[[Region | None], folium.Map],
         height: int | None,
         *,
         opens_files: bool = False,
@@ -69,7 +69,7 @@ class Explorer(w.VBox):
         self.map.add_class("snhkit-map")
         self._desk = BuildDesk(controls, lambda: self._session, self._keep, self._show_all)
         # A visitor's browser can send messages to hidden widgets, so forbidden ones do not exist.
-        self._opener = OpenPanel(self.map.outline, self.show_file) if opens_files else None
+        self._opener = OpenPanel(lambda: map_of(None), self.show_file) if opens_files else None
         self._layers = Layers(self._show_layers)
         self._strata = StrataSlider(self._show_layers)
         self._export = ExportPanel(

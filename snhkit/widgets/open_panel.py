@@ -2,20 +2,25 @@
 
 import asyncio
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from typing import Any
 
+import folium
 import ipywidgets as w
 
 from snhkit.data.sources.opening import people_column
 from snhkit.errors import InputError, SnhkitError
-from snhkit.geometry import Region
+from snhkit.geometry.region import MAX_SIDE_M, Region
 from snhkit.markup import html_table
 from snhkit.metrics import SIZE_BANDS_M, band_name
 from snhkit.planning.recommend import prospects
-from snhkit.questions import QUESTIONS
+from snhkit.privacy import PrivacyUnit
+from snhkit.questions import OTHERS, QUESTIONS
+from snhkit.widgets.draw_map import DrawMap
 from snhkit.widgets.own_file import OwnFile, declared, whole_number
 from snhkit.widgets.session import Session
+from snhkit.widgets.teaching import preview
 from snhkit.widgets.wording import message
 
 _FIELDS = {
@@ -57,27 +62,67 @@ _FIELDS = {
 }
 _STEPS = {
     "file": ("path", "time", "tz", "title"),
-    "place": ("center", "side_km"),
-    "people": ("user", "most", "bound_epsilon", "kind"),
-    "price": ("about", "budget"),
+    "place": ("center", "side_km", "drawing"),
+    "people": ("units", "user", "kind", "alone", "why", "most", "bound_epsilon"),
+    "price": ("others", "about", "errors", "preview", "budget"),
     "publish": ("districts", "label", "public"),
 }
+_DRAWING = """<p class="snhkit-soft">Or click the map until it is close enough, then click the
+square's centre, or draw it; drag it, or its corners.</p>"""
+_PERSON = '<circle cx="12" cy="8" r="4"/><path d="M5 26v-8q0-4 7-4t7 4v8z"/>'
+_DOTS = "".join(f'<circle cx="{x}" cy="{y}" r="3"/>' for x in (30, 41) for y in (8, 20))
+_PICTURES = (
+    ("One record", "Nobody appears twice: leave People empty.", '<circle cx="24" cy="15" r="4"/>'),
+    ("One person", "With all records: name the column of people.", _PERSON + _DOTS),
+    (
+        "One person in a day or week",
+        "Name columns of people and times; Hides: user-day or user-week.",
+        f'{_PERSON}{_DOTS}<path d="M25 2h10v24H25zM36 2h10v24H36z" fill="none" stroke="#d55e00"/>',
+    ),
+    (
+        "One household",
+        "As one person, with a column of households.",
+        f'<path d="M2 14L24 1L46 14V28H2z" fill="none" stroke="currentColor"/>'
+        f'<g transform="translate(4 8) scale(.7)">{_PERSON}</g>'
+        f'<g transform="translate(24 8) scale(.7)">{_PERSON}</g>',
+    ),
+)
+_UNITS = "<p>What is hidden?</p><ul class='snhkit-units'>{}</ul>".format(
+    "".join(
+        f'<li><svg viewBox="0 0 48 30" aria-hidden="true" fill="currentColor">{drawn}</svg>'
+        f"<b>{name}</b> {said}</li>"
+        for name, said, drawn in _PICTURES
+    )
+)
+_OTHERS = (
+    '<p class="snhkit-soft">{}<a href="{}" target="_blank" rel="noreferrer">{}</a></p>'.format(
+        OTHERS[0], OTHERS[1], OTHERS[1].partition("//")[2]
+    )
+)
 _LEFT_OUT = "The file is open. Rows outside the square or without a usable position were left out."
+
+
+def _explained(title: str, text: str) -> str:
+    return f'<h3>{title}</h3><p class="snhkit-soft">{text}</p>'
 
 
 class OpenPanel(w.VBox):
     """Questions on a file of private records, one after another, and an Open button at their end.
 
-    The region is a public square, never computed from the file: a person types its centre and side,
-    and the map outlines it.
+    The region is a public square, never computed from the file: a person draws it on a map of the
+    earth, which ``earth`` makes, or types its centre and side.
     """
 
     def __init__(
         self,
-        outline: Callable[[Sequence[float]], object],
+        earth: Callable[[], folium.Map],
         opened: Callable[[OwnFile, Session], object],
     ) -> None:
-        self._outline, self._opened = outline, opened
+        self._earth, self._opened = earth, opened
+        self.map: DrawMap | None = (
+            None  # sent to the browser only if a person comes to its question
+        )
+        self._following = False
         self.fields = {
             name: w.Text(
                 description=label,
@@ -99,23 +144,34 @@ class OpenPanel(w.VBox):
         )
         self.back = w.Button(description="Back", tooltip="The question before")
         self.next = w.Button(description="Next", tooltip="The next question")
-        self.message, self.errors = w.HTML(), w.HTML()
-        beside = {"people": [self.alone], "price": [self.errors]}
+        self.message, self.errors, self.preview, self.command = (w.HTML() for _ in range(4))
+        self.invent = w.Button(
+            description="Preview", tooltip="Show invented records and their releases", disabled=True
+        )
+        parts: dict[str, w.Widget] = {
+            **self.fields,
+            "drawing": w.HTML(_DRAWING),
+            "units": w.HTML(_UNITS),
+            "alone": self.alone,
+            "why": w.HTML(_explained(*QUESTIONS["most"])),
+            "others": w.HTML(_OTHERS),
+            "errors": self.errors,
+            "preview": w.VBox([self.invent, self.preview]),
+        }
         self.steps = [
             w.VBox(
                 [
-                    w.HTML('<h3>{}</h3><p class="snhkit-soft">{}</p>'.format(*QUESTIONS[asked])),
-                    *(self.fields[name] for name in names),
-                    *beside.get(asked, []),
+                    w.HTML(_explained(*QUESTIONS[asked])),
+                    *(parts[name] for name in names),
                 ]
             )
             for asked, names in _STEPS.items()
         ]
         buttons = w.HBox([self.back, self.next, self.button])
-        super().__init__([*self.steps, buttons, self.message])
+        super().__init__([*self.steps, buttons, self.message, self.command])
         self.add_class("snhkit-open")
         for name in ("center", "side_km"):
-            self.fields[name].observe(self._draw, "value")
+            self.fields[name].observe(self._follow, "value")
         for name in ("about", "most"):
             self.fields[name].observe(self._expect, "value")
         for field in (*self.fields.values(), self.alone):
@@ -123,6 +179,7 @@ class OpenPanel(w.VBox):
         self.button.on_click(self._clicked)
         self.back.on_click(lambda _: self._turn(self._step - 1))
         self.next.on_click(self._go_on)
+        self.invent.on_click(lambda _: self._aside(self._imagine()))
         self._turn(0)
 
     def _turn(self, step: int) -> None:
@@ -132,10 +189,16 @@ class OpenPanel(w.VBox):
         for button, wanted in ((self.back, step), (self.next, step < last)):
             button.layout.display = "" if wanted else "none"
         self.button.layout.display = "" if step == last else "none"
+        self._tell_command()
+        if step == 1 and self.map is None:
+            self.map = DrawMap(self._earth(), square=True, height=300)
+            self.map.observe(self._follow, "boxes")
+            self.steps[step].children = [*self.steps[step].children, self.map]
+            self._follow({"owner": None})
 
     def _go_on(self, _: object) -> None:
         """Show the next question, if the answers so far can be used."""
-        texts = {name: field.value for name, field in self.fields.items()}
+        texts = self._texts()
         try:
             if self._step == 0:
                 found = people_column(OwnFile.found(texts))
@@ -152,7 +215,7 @@ class OpenPanel(w.VBox):
 
     def _expect(self, _: object) -> None:
         """Show the expected errors for some values of epsilon, once a rough number is there."""
-        texts = {name: field.value for name, field in self.fields.items()}
+        texts = self._texts()
         try:
             n = whole_number("Roughly", texts["about"])
             most = whole_number("Records of each", texts["most"])
@@ -168,33 +231,89 @@ class OpenPanel(w.VBox):
             if rows
             else ""
         )
+        self.invent.disabled = not rows
+
+    def _texts(self) -> dict[str, str]:
+        return {name: field.value for name, field in self.fields.items()}
+
+    def _tell_command(self) -> None:
+        """Show the command that does what was answered so far, once file and square are known."""
+        try:
+            file = OwnFile.typed(self._texts(), alone=bool(self.alone.value))
+        except SnhkitError:
+            self.command.value = ""
+        else:
+            self._tell(file)
+
+    def _tell(self, file: OwnFile) -> None:
+        alone = " --unit record" if self.alone.value and not file.max_per_user else ""
+        command = html.escape(file.command + alone)
+        self.command.value = f"<p>The same on the command line:</p><pre>{command}</pre>"
+
+    async def _imagine(self) -> None:
+        """Show releases of invented records: as many, in the same square, with the same unit."""
+        try:
+            texts = self._texts()
+            square = Region.around(*declared(texts["center"], texts["side_km"]))
+            _, most = OwnFile.people(texts, alone=bool(self.alone.value))
+            unit = PrivacyUnit("user" if most else "record", most)
+            n = whole_number("Roughly", texts["about"]) or 1
+            self.preview.value = message("Inventing records …")
+            self.preview.value = await asyncio.to_thread(preview, square, n, unit)
+        except SnhkitError as refusal:
+            self.preview.value = ""
+            self._refuse(refusal)
 
     def _silence(self, _: object) -> None:
         self.message.value = ""
 
-    def _draw(self, _: object) -> None:
+    def _follow(self, change: dict[str, Any]) -> None:
+        """Draw a square that was typed, or write one that was drawn into the fields."""
+        if self._following or self.map is None:
+            return
+        self._following = True
+        try:
+            self._drawn(self.map) if change["owner"] is self.map else self._typed(self.map)
+        finally:
+            self._following = False
+
+    def _typed(self, on: DrawMap) -> None:
         try:
             lat, lon, side_m = declared(self.fields["center"].value, self.fields["side_km"].value)
         except InputError:  # the text is not complete yet
-            self._outline([])
-        else:
-            self._outline(Region.around(lat=lat, lon=lon, side_m=side_m).bounds)
+            on.boxes = []
+            return
+        on.boxes = [list(Region.around(lat, lon, side_m).bounds)]
+        on.view = list(Region.around(lat, lon, min(2 * side_m, MAX_SIDE_M)).bounds)
+
+    def _drawn(self, on: DrawMap) -> None:
+        said, texts = "", ("", "")
+        try:
+            for south, west, north, east in on.boxes:
+                square = Region.from_bounds(west, south, east, north)
+                texts = f"{square.lat:.4f}, {square.lon:.4f}", f"{square.side_m / 1000:.2f}"
+        except InputError as refusal:
+            said = message(str(refusal), error=True)
+        self.fields["center"].value, self.fields["side_km"].value = texts
+        self.message.value = said
 
     def _clicked(self, _: object) -> None:
         try:
-            texts = {name: field.value for name, field in self.fields.items()}
-            file = OwnFile.typed(texts, alone=bool(self.alone.value))
+            file = OwnFile.typed(self._texts(), alone=bool(self.alone.value))
         except SnhkitError as refusal:
             self._refuse(refusal)
             return
         self.message.value = message(f"Reading {file.name} …")
         self.button.disabled = True
+        self._aside(self._read(file))
+
+    def _aside(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            asyncio.run(self._read(file))
+            asyncio.run(work)
         else:
-            self._task = loop.create_task(self._read(file))
+            self._task = loop.create_task(work)
 
     async def _read(self, file: OwnFile) -> None:
         try:
@@ -202,13 +321,10 @@ class OpenPanel(w.VBox):
         except SnhkitError as refusal:
             self._refuse(refusal)
         else:
-            self._outline([])
             most = session.dataset.unit.max_per_user
             file = replace(file, max_per_user=most, bound_epsilon=None)  # it is bought once
-            told = message(f"{_LEFT_OUT} {session.dataset.unit.counting}".strip())
-            alone = " --unit record" if self.alone.value and not file.max_per_user else ""
-            command = html.escape(file.command + alone)
-            self.message.value = f"{told}<p>The same on the command line:</p><pre>{command}</pre>"
+            self.message.value = message(f"{_LEFT_OUT} {session.dataset.unit.counting}".strip())
+            self._tell(file)
             self._opened(file, session)
         finally:
             self.button.disabled = False

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -230,6 +231,12 @@ def whole_number(what: str, text: str) -> int | None:
         raise InputError(f"{what}: {refusal}") from None
 
 
+@lru_cache(maxsize=1)
+def _covering(border: Path, changed: int) -> Region:
+    """Return the square around the polygons of a file, which is read again after it ``changed``."""
+    return Region.covering(Districts.of(border).rows)
+
+
 def declared(center: str, side_km: str) -> tuple[float, float, float]:
     """Return latitude, longitude and side in metres of a square that a person typed.
 
@@ -237,7 +244,7 @@ def declared(center: str, side_km: str) -> tuple[float, float, float]:
     """
     border = Path(center.strip()).expanduser()
     if border.is_file():
-        region = Region.covering(Districts.of(border).rows)
+        region = _covering(border, border.stat().st_mtime_ns)
         return region.lat, region.lon, region.side_m
     try:
         lat, lon = typed_place(center)

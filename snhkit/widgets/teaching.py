@@ -7,14 +7,41 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from snhkit.builders import AdaptiveGrid
+from snhkit.data import synthetic_points
+from snhkit.dataset import PrivateDataset
 from snhkit.experiment.evaluation import adds_up, anywhere, bands_in
-from snhkit.geometry import RangeQueries
+from snhkit.geometry import Grid, Points, RangeQueries, Region
 from snhkit.metrics import relative_errors
+from snhkit.privacy import PrivacyUnit
+from snhkit.viz.maps.surface import Surface, display_cell_m
 from snhkit.widgets.session import Built, Session
+from snhkit.widgets.strata import side_by_side
 
 _A_SIDE, _MIXED, _DOTS = 250, 1_000, 250  # boxes of one size, of a range of sizes, and in a scatter
 _SIDES = 8  # sides of boxes on the curve of errors against box size
+_PREVIEWED = (0.1, 0.5, 2)  # values of epsilon
+_MOST_INVENTED = 1_000_000
 _LARGER = 16  # that curve ends at this multiple of the largest chosen side
+
+
+def preview(square: Region, n: int, unit: PrivacyUnit) -> str:
+    """Return HTML with maps of n invented records in a square, and of their releases.
+
+    Nothing is read: the streets of an invented city are stretched to the square.
+    """
+    city = synthetic_points("san_francisco", min(n, _MOST_INVENTED))
+    xy = city.xy * (square.side_m / city.region.side_m)
+    points = Points(square, np.minimum(xy, np.nextafter(square.side_m, 0)), city.user)
+    data = PrivateDataset(
+        points, sum(_PREVIEWED), unit=unit.kind, max_per_user=unit.max_per_user, n_public=True
+    )
+    grid = Grid.of_width(square, display_cell_m(square))
+    shown = {"Invented": Surface(grid, grid.count(points).counts)}
+    for epsilon in _PREVIEWED:
+        shown[f"ε = {epsilon:g}"] = Surface.drawn(data.release(AdaptiveGrid(), epsilon=epsilon))
+    title = f"{len(points):,} invented records in your square, and their releases by AG"
+    return side_by_side(shown, title)
 
 
 def by_epsilon(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:

@@ -41,6 +41,8 @@ def test_the_answers_lead_to_a_command_that_works(people):
         "Column of people, or nobody [rider_id]",
         "whole number of at least 1, not '0'",
         "at most 3 records of one person",
+        "The noise grows with this number",
+        "https://desfontain.es/blog/real-world-differential-privacy.html",
         "Expected relative errors",
         "Proposed: ",
     ):

@@ -41,6 +41,18 @@ def test_counts_of_any_floats(data, n):
     assert counts.tolist() == brute(xy, x, y, x + width, y + height)
 
 
+@pytest.mark.parametrize("q", [0, 5, 6])
+def test_few_boxes_of_many_points_are_counted_without_sorting_them(q, monkeypatch):
+    xy = np.random.default_rng(3).integers(0, 32, (5_999, 2)) / 4
+    x, y, width, height = np.random.default_rng(4).integers(0, 24, (4, q)) / 4
+    argsort, sorted_ = np.argsort, []
+    monkeypatch.setattr(np, "argsort", lambda *a, **k: sorted_.append(1) or argsort(*a, **k))
+    counts = exact_counts(Points(CITY, xy), RangeQueries(CITY, x, y, width, height))
+    assert counts.dtype == np.int64
+    assert counts.tolist() == brute(xy, x, y, x + width, y + height)
+    assert bool(sorted_) == (q == 6)
+
+
 def test_edges_are_half_open_and_duplicates_count_each():
     points = Points(CITY, [[1, 1], [1, 1], [2, 1], [1, 2], [2, 2]])
     boxes = RangeQueries(

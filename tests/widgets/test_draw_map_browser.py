@@ -5,9 +5,11 @@ import pytest
 from on_page import MapOnPage
 
 from snhkit.geometry import Grid, RangeQueries, Region
+from snhkit.privacy import PrivacyUnit
 from snhkit.viz.maps.maps import BOX_STYLE, base_map, compare_map, to_html
 from snhkit.viz.maps.surface import ColourScale, Surface, surface_overlay
 from snhkit.widgets.draw_map import DrawMap
+from snhkit.widgets.tables import cards
 
 pytestmark = [
     pytest.mark.browser,
@@ -47,8 +49,8 @@ MAP = (
 class Driven(MapOnPage):
     """A DrawMap on the page."""
 
-    def __init__(self, window, boxes=(), place="view"):
-        draw = DrawMap(base_map(CITY), boxes=list(boxes))
+    def __init__(self, window, boxes=(), place="view", region=CITY, **more):
+        draw = DrawMap(base_map(region), boxes=list(boxes), **more)
         names = (
             "_html",
             "_token",
@@ -56,7 +58,6 @@ class Driven(MapOnPage):
             "layers",
             "height",
             "view",
-            "declared",
             "cards",
             "picked",
         )
@@ -306,12 +307,53 @@ def test_numbers_stand_outside_small_boxes_on_all_maps_and_move_with_an_edit(hos
     assert draw.map(places)[1] == pytest.approx(before[1], abs=2)
 
 
-def test_a_declared_square_is_drawn_a_view_is_taken_and_the_wheel_zooms_with_ctrl_only(host):
+def test_a_square_is_put_anywhere_on_earth_and_stays_a_square(host):
+    draw = Driven(host, region=None, square=True)
+
+    def click(lat, lon):
+        at = draw.map(f"map.latLngToContainerPoint([{lat}, {lon}])")
+        draw.frame.locator(".leaflet-container").click(position=at)
+
+    for _ in range(5):
+        click(-41.29, 174.78)  # comes closer, and puts a square there at last
+    draw.wait(1)
+    assert "Wellington" in draw.frame.locator(".snhkit-name").all_inner_texts()
+
+    def square(box):
+        found = Region.from_bounds(box[1], box[0], box[3], box[2])
+        assert found.bounds == pytest.approx(box, abs=(box[2] - box[0]) / 100)
+        return found
+
+    pixel = draw.map(
+        "map.containerPointToLatLng([1, 0]).lng - map.containerPointToLatLng([0, 0]).lng"
+    )
+    first = square(draw.boxes[0])
+    assert (first.lat, first.lon) == pytest.approx((-41.29, 174.78), abs=2 * pixel)
+    before = draw.boxes
+    x, y = draw.middle("path.snhkit-grip >> nth=2")
+    draw.drag((x, y), (x + 20, y), (x + 40, y))  # to the side only
+    (wider,) = draw.changed(before)
+    assert square(wider).side_m > 1.2 * first.side_m
+    assert wider[1:3] == pytest.approx(before[0][1:3], abs=1e-6)
+    click(-41.29, 174.78)  # the box is there: it stays
+    draw.draw((0.1, 0.1), (0.2, 0.3))
+    (drawn,) = draw.changed([wider])
+    host.wait_for_timeout(300)  # the click that ended the drawing put no other there
+    assert draw.boxes == [drawn]
+    assert square(drawn).lon < first.lon
+
+
+def test_the_words_on_the_map_say_the_size_that_python_counts(host):
+    draw = Driven(host, boxes=[[37.74, -122.47, 37.7623, -122.4417]])
+    draw.wait(1)
+    draw.frame.locator("path.snhkit-box").click()
+    boxes = RangeQueries.from_degrees(CITY, *zip(*draw.boxes, strict=True))
+    card = cards(boxes, {"UG": np.ones((1, 3))}, PrivacyUnit("record"))[0]
+    assert draw.frame.locator(".snhkit-keys").inner_text() == card["size"]
+
+
+def test_a_view_is_taken_and_the_wheel_zooms_with_ctrl_only(host):
     draw = Driven(host)
-    draw.model("fromPython", "declared", [37.70, -122.50, 37.80, -122.40])
-    draw.frame.locator("path.snhkit-declared").wait_for()
-    draw.model("fromPython", "declared", [])
-    draw.frame.locator("path.snhkit-declared").wait_for(state="detached")
     draw.model("fromPython", "view", [37.75, -122.45, 37.76, -122.44])
     draw.until("map.getZoom() > 14 && map.getBounds().contains([37.755, -122.445])")
     draw.frame.locator(".snhkit-home").click()

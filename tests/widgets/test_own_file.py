@@ -17,11 +17,13 @@ from snhkit.builders import Identity
 from snhkit.cli.main import app
 from snhkit.data import synthetic_points
 from snhkit.dataset import PrivateDataset
+from snhkit.districts import districts
 from snhkit.errors import InputError
 from snhkit.geometry import By, RangeQueries, Region
 from snhkit.methods import title_of
 from snhkit.privacy import PrivacyUnit
 from snhkit.viz.reports.public_page import Imprint
+from snhkit.widgets import teaching
 from snhkit.widgets.app import explore_app
 from snhkit.widgets.opening import explore
 from snhkit.widgets.own_file import OwnFile, declared
@@ -89,14 +91,12 @@ def test_teaching_mode_is_impossible_for_a_file(path):
     assert "2003" not in str([html.value for html in explorer._said.values()]).replace(",", "")
 
 
-def test_the_panel_draws_the_declared_square_and_opens_the_file(path):
+def test_the_panel_opens_the_file(path):
     explorer = explore(city="fargo", n=1_000, methods=["ug"])
     explorer.build()
     fill(explorer, path=path, center=f"{FARGO.lat}, {FARGO.lon}", side_km="12.43")
     assert "give a budget" in explorer._opener.message.value
-    assert explorer.map.declared == pytest.approx(FARGO.bounds, abs=1e-3)
     fill(explorer, budget="1")
-    assert explorer.map.declared == []
     assert "trips.csv" in explorer._session.whereabouts
     assert explorer.releases == {}
     explorer.build("ug")
@@ -107,6 +107,46 @@ def test_the_panel_draws_the_declared_square_and_opens_the_file(path):
     assert explorer._controls.teaching.layout.display == ""
     explorer._controls.city.value = f"file:{path}"
     assert list(explorer.releases) == ["UG, ε = 0.2"]
+
+
+def test_a_square_is_drawn_or_typed_and_the_map_and_the_fields_say_the_same(path):
+    panel = explore(city="fargo", n=1_000, methods=["ug"])._opener
+    center, side_km = panel.fields["center"], panel.fields["side_km"]
+    assert panel.map is None  # the earth is large
+    panel.fields["path"].value = str(path)
+    center.value, side_km.value = f"{FARGO.lat}, {FARGO.lon}", f"{FARGO.side_m / 1000}"
+    panel.next.click()
+    assert panel.map in panel.steps[1].children
+    assert panel.map.boxes == [list(FARGO.bounds)]
+    side_km.value = "far"
+    assert panel.map.boxes == []
+    nairobi = Region.around(-1.2864, 36.8172, 9_000)
+    panel.map.set_state({"boxes": [list(nairobi.bounds)]})  # as from the browser
+    assert (center.value, side_km.value) == ("-1.2864, 36.8172", "9.00")
+    assert panel.map.boxes == [list(nairobi.bounds)]  # a person still drags it
+    south, west, north, east = nairobi.bounds
+    panel.map.set_state({"boxes": [[south, west - 360, north, east - 360]]})
+    assert center.value == "-1.2864, 36.8172"
+    panel.map.set_state({"boxes": [[-30, 10, 30, 70]]})
+    assert "200,000" in panel.message.value
+    assert (center.value, side_km.value) == ("", "")
+    panel.map.set_state({"boxes": [list(nairobi.bounds)]})
+    assert panel.message.value == ""
+    panel.map.set_state({"boxes": []})
+    assert (center.value, side_km.value) == ("", "")
+
+
+def test_a_border_is_read_once_and_again_if_it_changed(tmp_path, monkeypatch):
+    wards, read = tmp_path / "wards.geojson", []
+    frame = gpd.GeoDataFrame(geometry=[shapely.box(-96.9, 46.8, -96.7, 46.9)], crs=4326)
+    frame.to_file(wards)
+    of = districts.frame_of_file
+    monkeypatch.setattr(districts, "frame_of_file", lambda path: read.append(path) or of(path))
+    first = [declared(str(wards), text) for text in ("", "1", "12")]
+    assert first == first[:1] * 3
+    assert len(read) == 1
+    frame.translate(1).to_file(wards)
+    assert declared(str(wards), "")[1] == pytest.approx(first[0][1] + 1)
 
 
 def test_a_file_with_districts_is_proposed_to_be_counted_by_district(path, tmp_path):
@@ -146,9 +186,16 @@ def test_questions_come_one_after_another_and_end_in_a_command(path):
     assert answer(center=f"{FARGO.lat}, {FARGO.lon}", side_km="12.43") == [2]
     assert answer() == [2]
     assert "Give both" in panel.message.value
+    assert panel.command.value == ""  # it would hide records of people who appear twice
     assert answer(most="5", bound_epsilon="0.125") == [3]
+    assert "--side-km 12.43 --user rider_id" in " ".join(panel.command.value.split())
+    assert panel.invent.disabled
     panel.fields["about"].value = "2000"
     assert panel.errors.value.count("<tr>") == 6
+    panel.invent.click()
+    assert "2,000 invented records in your square" in panel.preview.value
+    assert panel.preview.value.count("<img") == 4
+    assert not (path.parent / "trips.csv.ledger").exists()
     assert panel.button.layout.display == "none"
     assert answer(budget="1") == [4]
     panel.back.click()
@@ -158,7 +205,7 @@ def test_questions_come_one_after_another_and_end_in_a_command(path):
     most = explorer.dataset.bought.bound(0.95)
     assert explorer.dataset.unit.max_per_user == most
     assert explorer.dataset.ledger.spent == 0.125
-    command = html.unescape(panel.message.value.partition("<pre>")[2].partition("</pre>")[0])
+    command = html.unescape(panel.command.value.partition("<pre>")[2].partition("</pre>")[0])
     words = shlex.split(command.replace("\\\n", " "))
     assert words[:3] == ["snhkit", "explore", "--app"]
     told = {}
@@ -289,3 +336,20 @@ def test_a_saved_release_replaces_no_other(tmp_path):
     assert names == ["identity-1.snh", "identity-1-2.snh", "identity-1-3.snh"]
     found = {release.checksum for release in folder.releases(data.region)}
     assert found == {release.checksum for release in made}
+
+
+def test_the_preview_is_of_the_square_the_number_and_the_unit_that_were_given():
+    square = Region.around(-1.2864, 36.8172, 9_000)
+    with pytest.MonkeyPatch.context() as patch:
+        made = []
+        release = PrivateDataset.release
+        patch.setattr(
+            PrivateDataset,
+            "release",
+            lambda self, *a, **k: made.append(self) or release(self, *a, **k),
+        )
+        teaching.preview(square, 3_000, PrivacyUnit("user", 2))
+    assert {(data.region, data.unit.kind, data.unit.max_per_user) for data in made} == {
+        (square, "user", 2)
+    }
+    assert len(made) == 3

@@ -49,14 +49,26 @@ const snhkit = {
       L.geoJSON(geometries.map((geometry) => ({ type: "Feature", properties: {}, geometry })), { style })
         .addTo(map);
     }
-    for (const [lat, lon, text, kind] of names) {
-      const name = document.createElement("span");
-      name.textContent = text;  // never as HTML
-      const html = `<div class="snhkit-name snhkit-name-${kind === "place" ? "place" : "area"}"></div>`;
-      const icon = L.divIcon({ className: "", html, iconSize: [0, 0] });
-      const mark = L.marker([lat, lon], { pane: "snhkit-coast", icon, interactive: false, keyboard: false });
-      mark.addTo(map).getElement().firstChild.append(name);
-    }
+    const marks = L.layerGroup().addTo(map);
+    const write = () => {  // the first names, and so the largest places, that do not cover each other
+      const view = map.getBounds(), taken = [];
+      marks.clearLayers();
+      for (const [lat, lon, text, kind] of names) {
+        if (taken.length === 30) break;
+        if (!view.contains([lat, lon])) continue;
+        const { x, y } = map.latLngToLayerPoint([lat, lon]), wide = 3.5 * text.length;  // half of it
+        if (taken.some(([a, b, half]) => Math.abs(a - x) < half + wide && Math.abs(b - y) < 15)) continue;
+        taken.push([x, y, wide]);
+        const name = document.createElement("span");
+        name.textContent = text;  // never as HTML
+        const html = `<div class="snhkit-name snhkit-name-${kind === "place" ? "place" : "area"}"></div>`;
+        const icon = L.divIcon({ className: "", html, iconSize: [0, 0] });
+        const mark = L.marker([lat, lon], { pane: "snhkit-coast", icon, interactive: false, keyboard: false });
+        mark.addTo(marks).getElement().firstChild.append(name);
+      }
+    };
+    map.on("moveend resize", write);
+    map.whenReady(write);
     map.attributionControl?.addAttribution(source);
   },
 

@@ -29,12 +29,15 @@ _SOURCE = {
 
 
 @lru_cache(maxsize=16)
-def land(region: Region) -> dict[str, Any]:
-    """Return the coastlines, borders and place names around a region, as JSON values.
+def land(region: Region | None) -> dict[str, Any]:
+    """Return the coastlines, borders and names around a region, or of the earth, as JSON values.
 
     ``shapes`` is GeoJSON in degrees, ``names`` a list of [latitude, longitude, name, kind] with the
     kinds "place" (a town) and "area" (a county or country), ``source`` an attribution.
     """
+    if region is None:
+        shapes = _frame("countries").geometry.to_numpy()
+        return _told(shapes, _places(shapely.box(-180, -90, 180, 90), None), "countries")
     south, west, north, east = region.bounds
     high, wide = _MARGIN * (north - south), _MARGIN * (east - west)
     shown = shapely.box(west - wide, south - high, east + wide, north + high)
@@ -44,7 +47,7 @@ def land(region: Region) -> dict[str, Any]:
             break
     frame = frame[frame.intersects(shown)]
     shapes = shapely.intersection(frame.geometry.to_numpy(), shown)
-    places = _places(shown)
+    places = _places(shown, _MOST_NAMES)
     taken = {place[2] for place in places}
     centres = shapely.point_on_surface(shapes)
     areas = [
@@ -52,11 +55,12 @@ def land(region: Region) -> dict[str, Any]:
         for at, called in zip(centres, frame["name"], strict=True)
         if not at.is_empty and called not in taken
     ]
-    return {
-        "shapes": json.loads(shapely.to_geojson(shapely.geometrycollections(shapes))),
-        "names": [*places, *areas],
-        "source": _SOURCE[name],
-    }
+    return _told(shapes, [*places, *areas], name)
+
+
+def _told(shapes: Any, names: list[list[Any]], frame: str) -> dict[str, Any]:
+    geometries = json.loads(shapely.to_geojson(shapely.geometrycollections(shapes)))
+    return {"shapes": geometries, "names": names, "source": _SOURCE[frame]}
 
 
 @lru_cache(maxsize=2)
@@ -66,11 +70,11 @@ def _frame(name: str) -> "gpd.GeoDataFrame":
     return gpd.read_parquet(_BORDERS / f"{name}.parquet")
 
 
-def _places(shown: shapely.Polygon) -> list[list[Any]]:
+def _places(shown: shapely.Polygon, most: int | None) -> list[list[Any]]:
     west, south, east, north = shown.bounds
     places = pd.read_csv(_BORDERS / "places.csv", keep_default_na=False)  # the largest first
     near = places[places["lat"].between(south, north) & places["lon"].between(west, east)]
     return [
         [float(lat), float(lon), str(name), "place"]
-        for name, lat, lon in near.head(_MOST_NAMES).itertuples(index=False)
+        for name, lat, lon in near.iloc[:most].itertuples(index=False)
     ]

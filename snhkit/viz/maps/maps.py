@@ -24,6 +24,7 @@ from snhkit.viz.maps.local_tiles import is_local, local_tiles
 from snhkit.viz.maps.surface import ColourScale, Surface, surface_overlay
 
 _HERE = Path(__file__).parent
+_EARTH = -58.0, -175.0, 78.0, 179.0  # south, west, north, east of all that is inhabited
 
 
 class Furniture(MacroElement):
@@ -92,7 +93,7 @@ _CSP = (
 
 
 def base_map(
-    region: Region,
+    region: Region | None,
     *,
     m: folium.Map | None = None,
     tiles: str | os.PathLike[str] | folium.TileLayer | None = None,
@@ -107,8 +108,8 @@ def base_map(
 
     Parameters
     ----------
-    region : Region
-        The region to show.
+    region : Region or None
+        The region to show; None for the whole earth.
     m : folium.Map, optional
         An existing map to which the outline and the graticule are added; the map's view does not
         change.
@@ -135,10 +136,12 @@ def base_map(
     >>> "https://cdn" in page
     False
     """
-    south, west, north, east = region.bounds
+    south, west, north, east = _EARTH if region is None else region.bounds
+    if region is None and is_local(tiles):
+        tiles = attr = None  # they are tiles of one region
     if m is None:
         bounds = [[south, west], [north, east]]
-        m = _new_map(region, None if is_local(tiles) else tiles, attr, smooth=tiles is None)
+        m = _new_map(None if is_local(tiles) else tiles, attr, smooth=tiles is None)
     elif tiles is not None or attr is not None:
         raise InputError(
             "tiles and attr set the background of a new map; leave them out if you give m."
@@ -149,6 +152,8 @@ def base_map(
     if "snhkit_furniture" not in m._children:
         ground = land(region) if bounds is not None and tiles is None else None
         m.add_child(Furniture(bounds, ground), name="snhkit_furniture")
+    if region is None:
+        return m
     if is_local(tiles) and isinstance(tiles, (str, os.PathLike)):
         m.add_child(Call("localTiles", *local_tiles(tiles, region, attr)))
     ring = np.stack(region.ring(), axis=1).tolist()
@@ -292,12 +297,12 @@ def stamp(release: Release) -> str:
     return f"{release.price}, hides {release.unit.sentence}; drawn {today}"
 
 
-def _new_map(region: Region, tiles: Any, attr: str | None, *, smooth: bool) -> folium.Map:
+def _new_map(tiles: Any, attr: str | None, *, smooth: bool) -> folium.Map:
     found = importlib.util.find_spec("offlinefolium")
     module = importlib.import_module("offlinefolium" if found else "folium")
     fmap = module.Map(
-        [region.lat, region.lon],
-        zoom_start=11,
+        [0, 0],  # the map is fitted to its region in the page
+        zoom_start=1,
         tiles=tiles,
         attr=attr,
         control_scale=True,

@@ -4,7 +4,7 @@ import base64
 import math
 import os
 import pathlib
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any, Self
@@ -140,9 +140,16 @@ def save_page(
     'trips.html'
     """
     imprint = Imprint(title, subject, owner, period, contact)
-    region = release.total().region
+    written_of = page_writer(release.total().region, districts, label, imprint)
+    return write_whole(path, written_of(release))
+
+
+def page_writer(
+    region: Region, districts: DistrictsLike | None, label: Hashable | None, imprint: Imprint
+) -> Callable[[Release | StratifiedRelease], str]:
+    """Return ``public_html`` for releases of a region, whose districts are read now."""
     shown = None if districts is None else Districts.of(districts, label).inside(region)
-    return write_whole(path, public_html(release, shown, imprint))
+    return lambda made: public_html(made, shown, imprint)
 
 
 def public_html(

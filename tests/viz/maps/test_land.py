@@ -17,6 +17,12 @@ def test_a_city_anywhere_on_earth_has_its_name(lat, lon, city):
     assert city in names(lat, lon)
 
 
+def test_the_whole_earth_has_its_countries_and_all_places():
+    told = land(None)
+    assert {"Nairobi", "Graz", "Suva"} < {name for _, _, name, _ in told["names"]}
+    assert len(told["shapes"]["geometries"]) > 200
+
+
 def test_a_wide_region_names_its_largest_cities_only():
     told = names(35.7, 139.7, 200_000)
     assert told[0] == "Tokyo"

@@ -35,6 +35,13 @@ def test_a_map_is_one_page_that_loads_nothing(city, two_releases):
         assert len(page) < 500_000
 
 
+def test_the_earth_has_no_outline_and_leaves_the_tiles_of_one_place_out():
+    page = to_html(base_map(None, tiles="one_city.mbtiles"))
+    assert not LOADS.search(page)
+    assert "Nairobi" in page
+    assert "snhkit-outline" not in page.partition("snhkit.land(map_")[2]
+
+
 def test_the_page_is_the_same_when_it_is_asked_for_twice(city):
     fmap = base_map(city)
     assert to_html(fmap) == to_html(fmap)
