@@ -13,6 +13,7 @@ import click
 import pytest
 
 from snhkit.cli.main import app
+from snhkit.defaults import DEFAULT_SIZES_M
 
 WHERE = ["--center", "43.038,-87.91", "--side-km", "2"]
 
@@ -254,3 +255,8 @@ def test_what_is_printed_fits_80_columns(run, trips):
         assert code == 0
         out += told
     assert {line for line in out.splitlines() if len(line) > 80} == set()
+
+
+def test_the_usual_sides_are_those_of_the_library():
+    options = [p for c in app.commands.values() for p in c.params if p.name == "sizes_m"]
+    assert [option.default for option in options] == [DEFAULT_SIZES_M] * 3

@@ -19,8 +19,9 @@ WHERE = ["--center", "37.76,-122.43", "--side-km", "10", "--method", "ug", "--ep
 
 
 def test_compare_counts_a_large_file_as_it_lies_with_the_same_errors(frame, tmp_path, monkeypatch):
-    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.rename(columns={"lat": "up", "lon": "across"}).to_csv(tmp_path / "a.csv", index=False)
     command = ["compare", "--data", str(tmp_path / "a.csv"), *WHERE[:4], "--methods", "ug,identity"]
+    command += ["--lat", "up", "--lon", "across"]
     command += ["--seed", "1", "--queries", "50", "--report", str(tmp_path / "a.html"), "--json"]
     for name, large in (("memory", 2**28), ("files", 1_000)):
         monkeypatch.setattr(files, "_LARGE", large)

@@ -229,3 +229,11 @@ def test_a_shape_that_is_missing_is_named_and_texts_are_no_shapes(tmp_path):
     path.write_text(json.dumps({**shape, "features": features}))
     with pytest.raises(InputError, match="it must be a FeatureCollection"):
         read_districts(path)
+
+
+def test_a_district_that_hangs_out_by_less_than_a_thousandth_counts_as_whole():
+    region = snhkit.Region.around(lat=46.87, lon=-96.79, side_m=1_000)
+    ends = [(-500, 500.4), (-500, 510), (600, 700)]
+    shapes = gpd.GeoSeries([shapely.box(x, 0, end, 400) for x, end in ends], crs=region.crs)
+    notes = ["0", "1 (partly outside the region)", "2 (outside the region)"]
+    assert Districts.of(shapes).inside(region).titles == notes

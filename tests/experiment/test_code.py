@@ -98,6 +98,7 @@ def test_every_method_is_written_as_it_was_built(data, release, key, given):
     made = replace(release, method=type(builder).__name__, hyperparameters=told)
     (line,) = re.findall(r"data\.release\((.*), epsilon", code("", data, {"A": made}, []))
     assert eval(line, {"snh": snh}) == builder
+    assert line.endswith("()") or given  # what is usual is not written
 
 
 @pytest.mark.parametrize(
@@ -143,3 +144,11 @@ def test_the_program_of_strata_names_them(capsys):
     program = code(from_synthetic_city("fargo", 500), data, {"A": made}, [data.region.bounds])
     assert run(program)["releases"]["A"].by == by
     assert "[2 rows" in capsys.readouterr().out
+    for by in (
+        snh.By.column("kind", ["bike"]),
+        snh.By.column("kind", ["bike", "tram"], other=False),
+    ):
+        model = replace(made.model, by=by)
+        program = code("", data, {"A": replace(made, model=model)}, [])
+        (text,) = re.findall(r"by=(snh.By.column\(.*\))\)", program)
+        assert eval(text, {"snh": snh}) == by

@@ -132,6 +132,7 @@ class TestFile:
             {"weights": []},
             {"weights": [[1, 2]]},
             {"weights": [[1], [2]]},
+            {"weights": [[1, 2], [3]]},
             {"weights": [[1, 2], [3, float("nan")]]},
             {"weights": [[1, 2], [3, float("inf")]]},
         ],

@@ -246,6 +246,11 @@ class TestEpsilonFor:
         assert expected("hb2d", epsilon=epsilon, **given)[measure][0] <= wanted
         assert expected("hb2d", epsilon=epsilon * 0.93, **given)[measure][0] > wanted
 
+    @pytest.mark.parametrize("n", [300, 10**8])
+    def test_lies_where_errors_were_measured(self, n):
+        low, high = plan_table()["ranges"]["n_epsilon"]
+        assert low <= n * snh.epsilon_for("ug", 100, n=n) <= high
+
     @pytest.mark.parametrize(("epsilon", "rounded"), [(0.1201, 0.13), (0.12, 0.12), (7.01, 7.1)])
     def test_an_epsilon_is_rounded_up_to_two_digits(self, epsilon, rounded):
         assert _up(epsilon) == rounded

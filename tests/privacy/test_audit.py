@@ -1,5 +1,6 @@
 """Audits of mechanisms whose epsilon is known."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -151,6 +152,11 @@ class TestMembership:
         assert least == pytest.approx(0.01 ** (1 / 400))
         _, surer = membership_accuracy(lambda given: sign * given, 0, 1, 400, confidence=0.999)
         assert surer == pytest.approx(0.001 ** (1 / 400))
+
+    def test_what_is_mostly_smaller_and_rarely_far_larger_is_told_apart(self):
+        outputs = itertools.cycle([0] * 9 + [20])
+        right, _ = membership_accuracy(lambda given: given or next(outputs), 0, 1, 400)
+        assert right == pytest.approx(0.95, abs=0.01)
 
     def test_the_largest_accuracy_is_that_of_randomised_response(self):
         assert largest_accuracy(np.log(3)) == pytest.approx(0.75)

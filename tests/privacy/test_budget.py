@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from snhkit.errors import InputError
 from snhkit.privacy import Budget, exact, written
-from snhkit.privacy.budget import MAX_PART
+from snhkit.privacy.budget import MAX_PART, exact_delta
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,13 @@ def test_exact_returns_the_fraction_that_was_written(epsilon, expected):
     assert value == expected
     assert type(value) is Fraction
     assert type(value.numerator) is int
+
+
+@pytest.mark.parametrize("delta", [-1e-6, 1, "3/2", Fraction(1, MAX_PART), float("nan")])
+def test_a_delta_is_at_least_0_and_below_1(delta):
+    assert (exact_delta(0), exact_delta(1e-6)) == (0, Fraction(1, 10**6))
+    with pytest.raises(InputError, match="delta must be"):
+        exact_delta(delta)
 
 
 def test_ten_tenths_are_one():

@@ -1,5 +1,8 @@
 """A release in other tools: what they read back has the same sums."""
 
+import re
+from dataclasses import replace
+
 import geopandas as gpd
 import matplotlib.pyplot as plt
 import numpy as np
@@ -9,6 +12,8 @@ import shapely
 import snhkit as snh
 from snhkit.cli.main import main
 from snhkit.errors import InputError
+from snhkit.geometry import Grid, Partition
+from snhkit.models import GridModel, PartitionModel
 from snhkit.release.exchange import _nearest, _settled, grid_of, sparse
 
 
@@ -86,9 +91,14 @@ def test_lonboard_makes_a_layer_of_the_cells(release):
     assert sum(layer.table["count"].to_pylist()) == pytest.approx(release.cells()["count"].sum())
 
 
-def test_geo_interface_plot_and_explore(release):
+def test_geo_interface_plot_and_explore(release, monkeypatch):
     features = release.__geo_interface__["features"]
     assert len(features) == len(release.cells())
+    monkeypatch.setattr("snhkit.release.release._SHOWN", 4)
+    nine = Partition.split(Grid(release.region, 3), np.ones((3, 3), np.int64))
+    models = [PartitionModel(nine, np.ones(9)), GridModel(Grid(release.region, 5), np.ones((5, 5)))]
+    assert [len(replace(release, model=model)._shown()) for model in models] == [9, 16]
+    monkeypatch.undo()
     axes = release.plot(legend=False)
     assert axes.collections
     plt.close(axes.figure)
@@ -188,9 +198,9 @@ def test_what_cannot_hold_is_refused(release):
 
 @pytest.mark.parametrize(
     ("kind", "level", "library"),
-    [("h3", 8, "h3"), ("geohash", 6, "pygeohash"), ("quadkeys", 14, "mercantile")],
+    [("h3", 8, "h3"), ("geohash", 6, "pygeohash"), ("quadkeys", 15, "mercantile")],
 )
-def test_cells_by_name_cover_the_region_without_overlap(kind, level, library):
+def test_cells_by_name_cover_the_region_without_overlap(kind, level, library, monkeypatch):
     pytest.importorskip(library)
     region = snh.Region.around(lat=46.87, lon=-96.79, side_m=4_000)
     cells = getattr(snh.districts, kind)(region, level)
@@ -202,5 +212,11 @@ def test_cells_by_name_cover_the_region_without_overlap(kind, level, library):
     assert release.estimate(cells)["count"].sum() == 500
     first = cells.labels[len(cells) // 2]
     assert release.estimate([first])["count"][0] == release.answer(cells)[len(cells) // 2]
+    monkeypatch.setattr("snhkit.districts.named_cells.MAX_DISTRICTS", 1)
+    with pytest.raises(InputError, match=r"at most 1:") as refused:
+        getattr(snh.districts, kind)(region, level)
+    about = int(re.findall(r"about (\d+) ", str(refused.value))[0])
+    assert about < len(cells) < 2 * about  # those that touch an edge are more
+    monkeypatch.undo()
     with pytest.raises(InputError, match="at most 65,536"):
         getattr(snh.districts, kind)(snh.Region.around(46.87, -96.79, 190_000), level + 4)

@@ -15,7 +15,7 @@ import pytest
 
 import snhkit as snh
 from snhkit.data import read_points, scan_points
-from snhkit.data.counting.passes import Cluster
+from snhkit.data.counting.passes import Cluster, thread_count
 from snhkit.data.counting.scan import Scan
 from snhkit.data.counting.spill import bucket_count
 from snhkit.data.sources import delimited, frames
@@ -344,3 +344,11 @@ def test_what_only_this_process_has_is_refused():
     table = pa.table({"lat": [37.76], "lon": [-122.43]})
     with pytest.raises(InputError, match="exists in this process only, so workers cannot read it"):
         scan(table, object())
+
+
+def test_a_pass_has_a_thread_for_each_core_up_to_eight(monkeypatch):
+    for cores, threads in ((3, 3), (64, 8)):
+        monkeypatch.setattr(
+            os, "sched_getaffinity", lambda _, n=cores: set(range(n)), raising=False
+        )
+        assert thread_count() == threads

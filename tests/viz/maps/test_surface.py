@@ -11,6 +11,7 @@ from matplotlib.image import imread
 import snhkit as snh
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
+from snhkit.models import GridModel
 from snhkit.viz.maps import surface
 from snhkit.viz.maps.surface import (
     ColourScale,
@@ -35,6 +36,16 @@ def test_a_surface_is_what_the_release_says_of_each_cell(told, city):
     finer = Surface.of(told(city, values), 100)
     assert finer.counts[:2, :2].sum() == pytest.approx(values[0, 0])
     assert finer.density[8, 3] == pytest.approx(values[4, 1] / 4)
+
+
+def test_a_picture_has_the_density_at_the_centre_of_each_of_its_cells(city):
+    values = np.random.default_rng(3).normal(size=(5, 5))
+    model = GridModel(Grid(city, 5), values)
+    at = ((np.arange(7) + 0.5) / 7 * 5).astype(int)
+    drawn = Surface.drawn(model, 1_000 / 7)
+    assert drawn.density == pytest.approx(values[np.ix_(at, at)] / 4, rel=1e-4)
+    wider = Surface.drawn(model, 1_000 / 3)
+    assert wider.counts == pytest.approx(Surface.of(model, 1_000 / 3).counts)
 
 
 def test_counts_must_fit_the_grid(city):
@@ -103,6 +114,10 @@ def test_one_scale_for_all_and_brighter_means_more(told, city):
     scale = ColourScale.shared([low, high])
     assert scale == ColourScale.shared([high, low])
     assert scale.top == 80  # 75 a hectare, made round
+    counts = np.zeros((32, 32))
+    for cells, top in ((2, 1), (5, 1_000)):  # 0.2 % and 0.5 % of the cells
+        counts[0, :cells] = 1_000 * (1_000 / 32) ** 2 / 10_000
+        assert ColourScale.shared([Surface(Grid(city, 32), counts)]).top == top
     weights = [0.2126, 0.7152, 0.0722]
     shades = scale.palette[scale.levels(np.linspace(0, scale.top, 50))] @ weights
     assert (np.diff(shades) > 0).all()

@@ -1,9 +1,11 @@
 import base64
 import json
 import re
+from dataclasses import replace
 
 import geopandas as gpd
 import numpy as np
+import pandas as pd
 import pytest
 import shapely
 from click.testing import CliRunner
@@ -13,10 +15,11 @@ from snhkit.cli.main import app
 from snhkit.districts.districts import Districts, LocalDistricts
 from snhkit.errors import InputError
 from snhkit.markup import count_texts, number
+from snhkit.privacy import PrivacyUnit
 from snhkit.release.estimates import Estimates
 from snhkit.viz.maps.districts import answers
-from snhkit.viz.reports.counts import ground
-from snhkit.viz.reports.public_page import Imprint, _on_scale, public_html
+from snhkit.viz.reports.counts import Counts, ground
+from snhkit.viz.reports.public_page import Imprint, _counts, _on_scale, _rows, public_html
 
 RECORDS = snh.synthetic_points("fargo", 5_003)
 CITY = RECORDS.region
@@ -115,6 +118,15 @@ def test_an_interval_that_is_not_known_has_its_reason(release, monkeypatch):
     rows = {row[0].partition(" (")[0]: row[1:] for row in cells(text) if len(row) == 5}
     assert rows["West &lt;b&gt;"][1] == "not known"
     assert told in text
+    frame = pd.DataFrame({"count": [-3.0, 40, 0], "low": np.nan, "high": np.nan})
+    bars = [(row.name.partition(" ")[0], row.low, row.high) for row in _rows(districts(), frame)]
+    assert bars == [("Corner", 100, 100), ("West", 0, 0), ("Elsewhere", 0, 0)]
+
+
+def test_counts_in_boxes_are_rounded_to_a_quarter_of_the_noise_of_a_record(release, monkeypatch):
+    monkeypatch.setattr(Counts, "of", lambda _: None)
+    assert _counts(release).unit == 1 / 4
+    assert _counts(replace(release, unit=PrivacyUnit("user", 5))).unit == 5 / 4
 
 
 def test_a_page_is_saved_with_what_its_owner_says(release, tmp_path):
