@@ -5,9 +5,9 @@ with all records and with samples of them, and on synthetic and evenly spread po
 coefficients of ``narrowing`` that give the least errors, and the regret: the error at the width
 that ``Identity`` chooses, divided by the error at the best of the twelve widths. Writes the table
 from which ``ParamSelect.pretrained("snh")`` learns, of real cities only. With ``--snh``, also
-measures SNH at multiples of the width of ``Identity``, and prints which power of that width suits
-SNH, and SNH's regret; this takes hours, and after an interruption, the next run continues. With
-``--public``, compares the rule with the widths that ``ParamSelect`` predicts from public points.
+measures SNH at widths around the best one of ``Identity``, and prints how its errors change with
+narrower cells, and its regret; this takes an hour, and after an interruption, the next run
+continues. With ``--public``, compares the rule with the widths that ``ParamSelect`` predicts.
 """
 
 import argparse
@@ -38,7 +38,7 @@ EPSILONS = (0.05, 0.1, 0.2, 0.4, 0.8)
 SAMPLES = (3_000, 20_000)
 SIDE_M = 13_200.0
 DRAWS = 2
-FACTORS = (0.5, 0.7, 1.0, 1.3)
+FACTORS = (0.9, 0.8, 0.7, 0.6)
 LEAST_M = 12.5
 """The least width that is chosen, half the side of the smallest squares."""
 
@@ -203,46 +203,46 @@ def with_public(folder: Path) -> None:
 
 
 def of_snh(rows: Frame, folder: Path, file: Path, epsilons: list[float]) -> Frame:
-    """Return errors of SNH at its chosen width, and at multiples of the width of ``Identity``."""
+    """Return errors of SNH at its chosen width and around the best width of ``Identity``.
+
+    The first width and error are those that SNH chooses. Errors anywhere are those of squares at
+    uniformly random places.
+    """
     done = [json.loads(line) for line in file.open()] if file.exists() else []
     known = {(row["city"], row["epsilon"]) for row in done}
-    cities = CALIBRATION | HELD_OUT
     whole = rows[(rows["dataset"] == rows["city"]) & rows["epsilon"].isin(epsilons)]
     with file.open("a") as stream:
-        for row in tqdm(whole[whole["city"].isin(list(cities))].itertuples(), leave=False):
+        for row in tqdm(whole[whole["city"].isin(list(CALIBRATION))].itertuples(), leave=False):
             if (row.city, row.epsilon) in known:
                 continue
-            exam = Exam(place(cities[row.city], folder).records)
-
-            def error(cell_m, exam=exam, epsilon=row.epsilon) -> float:
-                answers = exam.release(snh.SNH(cell_m), epsilon).answer(exam.boxes)
-                return float(relative_errors(answers, exam.truth, len(exam.records)).mean())
-
-            told = {"city": row.city, "epsilon": row.epsilon, "chosen_m": row.chosen_m}
-            errors = [error(max(f * row.chosen_m, LEAST_M)) for f in FACTORS]
-            done.append(told | {"chosen_error": error(None), "errors": errors})
+            records = place(CALIBRATION[row.city], folder).records
+            exam, squares = Exam(records), snh.RangeQueries.sample(records.region, 2_000, seed=1)
+            asked = [(exam.boxes, exam.truth), (squares, snh.exact_counts(records, squares))]
+            middle = int(np.argmin(row.errors))
+            near = WIDTHS_M[max(middle - 2, 0) : middle + 2]
+            found = []
+            for cell_m in (None, *near):
+                answer = exam.release(snh.SNH(cell_m), row.epsilon).answer
+                found.append(
+                    [relative_errors(answer(b), truth, len(records)).mean() for b, truth in asked]
+                )
+            errors, anywhere = np.transpose(found).tolist()
+            told = {"city": row.city, "epsilon": row.epsilon, "widths": [row.chosen_m, *near]}
+            done.append(told | {"chosen_error": errors[0], "errors": errors, "anywhere": anywhere})
             stream.write(json.dumps(done[-1]) + "\n")
             stream.flush()
     return pd.DataFrame(done)
 
 
 def narrower(rows: Frame) -> None:
-    """Print the power of the width of ``Identity``, and the constant, that suit SNH best."""
-    logs, at = np.log(np.array(rows["errors"].tolist())), np.log(rows["chosen_m"].to_numpy(float))
-
-    def mean(constant: float, power: float) -> float:
-        """Return the mean log error at constant * 40 * (width / 40)^power metres."""
-        change = math.log(constant) + (power - 1) * (at - math.log(40))
-        pairs = zip(change, logs, strict=True)
-        return float(np.mean([np.interp(x, np.log(FACTORS), line) for x, line in pairs]))
-
-    tried = [(mean(c / 20, p / 20), c / 20, p / 20) for c in range(10, 25) for p in range(12, 21)]
-    error, constant, power = min(tried)
-    gain = math.exp(error - mean(1, 1))
-    print(
-        f"\nSNH: {constant:g} * 40 m * (width of Identity / 40 m)^{power:g}, "
-        f"with {gain:.3f} times the error at the width of Identity"
-    )
+    """Print by how much errors of SNH change with cells that are narrower than it chooses."""
+    for kind in ("errors", "anywhere"):
+        logs = []
+        for widths, errors in zip(rows["widths"], rows[kind], strict=True):
+            at = np.log(widths[0] * np.array((1.0, *FACTORS)))
+            logs.append(np.interp(at, *np.log(sorted(zip(widths, errors, strict=True))).T))
+        change = np.exp(np.mean(logs, axis=0)[1:] - np.mean(logs, axis=0)[0]).round(3)
+        print(f"SNH, {kind}: {change} times as large at {FACTORS} of its width")
 
 
 if __name__ == "__main__":

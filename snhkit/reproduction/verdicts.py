@@ -23,11 +23,12 @@ def snh_wins(table: Any) -> tuple[bool, str]:
     others = wide[_OTHERS].min(axis=1)
     below = wide["SNH"] < others
     plain = (wide["SNH"] < wide["Identity"]).sum()
+    above = ", ".join(f"{data} at {x:g}" for data, x in below.index[~below])
     return bool(below.all()), (
         f"The error of SNH is smaller than those of UG, AG, PrivTree and DAWA in "
-        f"{int(below.sum())} of {len(below)} cases, and smaller than that of Identity in "
-        f"{int(plain)}. Geometric means of the ratio to the smallest error of the four: SNH "
-        f"{_ratio(wide['SNH'], others):.2f}, denoised grid "
+        f"{int(below.sum())} of {len(below)} cases{f' (not {above})' if above else ''}, and "
+        f"smaller than that of Identity in {int(plain)}. Geometric means of the ratio to the "
+        f"smallest error of the four: SNH {_ratio(wide['SNH'], others):.2f}, denoised grid "
         f"{_ratio(wide['Denoised grid'], others):.2f}, the paper's network after short training "
         f"{_ratio(wide[PAPERS_NETWORK], others):.2f}. DAWA has a "
         "first stage of its own here, so its errors are not those in the paper."
