@@ -271,6 +271,10 @@ def _from_day_0(sums: list[list[int]], days: int) -> int:
     return sum(sums[k][(days >> k) - 1] for k in ones)
 
 
+def _laplace(u: float, scale: float) -> float:
+    return -scale * np.sign(u - 0.5) * np.log(1 - abs(2 * u - 1))
+
+
 def _around(noisy: float, width: float) -> tuple[float, float]:
     return noisy - width, noisy + width
 
@@ -354,14 +358,34 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
             ),
         ],
     ),
-    "02-sensitivity": lambda answer: numbers(
-        answer,
-        [1, 2],
-        ["removed", "moved"],
-        "A removed record changes one cell. A moved record changes two cells.",
-        [
-            "In how many of the 1,600 cells was the record counted?",
-            "One cell loses the record. Does another gain it?",
+    "02-laplace": partial(
+        function,
+        cases=[
+            ((0.25, 1), -0.693147181),
+            ((0.9, 10), 16.0943791),
+            ((0.5, 4), 0),
+            ((0.01, 2), -7.82404601),
+            ((0.75, 0.5), 0.34657359),
+        ],
+        why="A quarter of the noise of scale 1 is below -0.693, and a quarter is above 0.693.",
+        hint="Solve e^(x / scale) / 2 = u for u up to 1/2. By symmetry, the noise at 1 - u is the "
+        "opposite of that at u.",
+        slips=[
+            (lambda u, scale: -scale * np.log(1 - u), "But half of the noise must be negative."),
+            (lambda u, scale: -scale * np.log(u), "But half of the noise must be negative."),
+            (
+                lambda u, scale: -_laplace(u, scale),
+                "Noise of this kind is right, but falls with u: Pr[X ≤ x] must be u.",
+            ),
+            (lambda u, scale: _laplace(u, 1 / scale), "A larger scale must make the noise larger."),
+            (
+                lambda u, scale: 2**-0.5 * _laplace(u, scale),
+                "The standard deviation is √2 times the scale.",
+            ),
+            (
+                lambda u, scale: scale * 2**0.5 * NormalDist().inv_cdf(u),
+                "That is normal noise, which no ε bounds.",
+            ),
         ],
     ),
     "02-bet": _bet,
@@ -375,6 +399,34 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
             (
                 lambda epsilon, error: (2 / (epsilon * error) ** 2, epsilon),
                 "The second number is the ε of all answers together.",
+            ),
+        ],
+    ),
+    "02-whole-laplace": partial(
+        function,
+        cases=[
+            ((0.05, 0.5), -5),
+            ((0.71, 1), 0),
+            ((0.28, 1), 0),
+            ((0.95, 0.5), 5),
+            ((0.999, 0.1), 62),
+        ],
+        why="Each whole number has the probability of the formula, up to the rounding of u.",
+        hint="Which is the smallest whole x with a^(-x) / (1 + a) ≥ u, for u up to 1/2? By "
+        "symmetry, the noise at 1 - u is the opposite of that at u.",
+        slips=[
+            (
+                lambda u, epsilon: np.trunc(_laplace(u, 1 / epsilon)),
+                "All noise between -1 and 1 becomes 0, so 0 is 2 e^ε times as probable as 1: more "
+                "than ε allows.",
+            ),
+            (
+                lambda u, epsilon: np.rint(_laplace(u, 1 / epsilon)),
+                "Rounded noise is 0 with probability 1 - e^(-ε/2), not (1 - a) / (1 + a).",
+            ),
+            (
+                lambda u, epsilon: np.floor(_laplace(u, 1 / epsilon)),
+                "Rounding down makes the mean -1/2, not 0.",
             ),
         ],
     ),

@@ -34,6 +34,8 @@ class _Draw:
 _DRAWN: dict[str, Callable[[_Draw], tuple[Any, ...]]] = {
     "00-left-over": lambda r: (r(1_000, 10**6), r(3, 60), r(1, 5)),
     "02-largest-epsilon": lambda r: (r(0.51, 0.99),),
+    "02-laplace": lambda r: (r(0.001, 0.999), r(0.5, 20.0)),
+    "02-whole-laplace": lambda r: (r(0.001, 0.05) + 0.949 * r(0, 1), r(0.2, 2.0)),  # never 0
     "02-answers": lambda r: (r(0.02, 0.1), r(0.2, 1.5)),  # so many that rounding them is allowed
     "03-noise-of-a-box": lambda r: ((cell := r(20, 100)) * r(2, 12), cell, r(0.05, 1.0)),
     "04-square": lambda r: (
