@@ -1,6 +1,7 @@
 """Judges of the answers to all exercises, by exercise name, lecture after lecture."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from statistics import NormalDist
@@ -230,6 +231,31 @@ def _server(first: int, last: int) -> int | None:
     return sum(_STREET[max(first, 0) : last + 1]) if last - first >= 9 else None
 
 
+def _rebuilt(answer: Any, cases: list[tuple[tuple[NDArray, NDArray], list[float]]]) -> Verdict:
+    """Compare totals of differences with those of the given counts, which are the smallest."""
+    for (inside, answers), best in cases:
+        if isinstance(result := result_of(answer, inside, answers), Verdict):
+            hint = "If x is None, no values keep all limits. Check the signs of limits and right."
+            return result if result.right is None else replace(result, hint=result.hint or hint)
+        plots = as_numbers(result, (len(best),))
+        if isinstance(plots, Verdict):
+            return replace(plots, hint="Return the counts of the plots, not the differences.")
+        shown = f"For boxes {inside.tolist()} with the answers {answers.tolist()}, "
+        shown += f"your plots are {plots.round(3).tolist()}"
+        if max(-plots.min(), plots.max() - 1) > 1e-6:
+            hint = "Bounds of (0, 1) for plots, and of (0, None) for differences."
+            return Verdict(False, f"{shown}. A plot has 0 to 1 people.", hint)
+        off, least = (np.abs(inside @ counts - answers).sum() for counts in (plots, best))
+        if off > least + 1e-6:
+            told = f"{shown}, off by {off:.3g} in total. The smallest total is {least:.3g}."
+            squares = np.linalg.lstsq(inside, answers, rcond=None)[0]
+            if np.allclose(plots, squares.clip(0, 1)):
+                return Verdict(False, told, "Those are least squares. Do not square differences.")
+            hint = "The cost is 0 for each plot and 1 for each difference. Both limits need -d."
+            return Verdict(False, told, hint)
+    return Verdict(True, "No counts from 0 to 1 are nearer to the answers, in total.")
+
+
 def _from_nearest(counts: NDArray, sizes_m: NDArray, side_m: float, power: int) -> float:
     nearest = np.abs(sizes_m - side_m).argmin()
     return counts[nearest] * (side_m / sizes_m[nearest]) ** power
@@ -295,6 +321,20 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
                 lambda people, one_in, k: people / one_in**k + 1,
                 "That counts the person herself, too. How many others are left?",
             ),
+        ],
+    ),
+    "00-rebuild": partial(
+        _rebuilt,
+        cases=[
+            (
+                (
+                    np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [1, 1, 1, 1]]),
+                    np.array([1, 1, 2, 3]),
+                ),
+                [1, 0, 1, 1],
+            ),
+            ((np.array([[1, 0], [1, 0], [1, 0], [1, 1]]), np.array([1, 1, 0, 2])), [1, 1]),
+            ((np.array([[1, 1], [0, 1], [0, 1]]), np.array([5, -2, 1])), [1, 1]),
         ],
     ),
     "00-difference": partial(

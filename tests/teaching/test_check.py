@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 from scipy.stats import beta, binomtest, dlaplace, expon, laplace, norm
 
-from snhkit import privacy
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
 from snhkit.teaching import (
@@ -18,10 +18,12 @@ from snhkit.teaching import (
     claim,
     exercise_names,
     own_numbers,
+    rebuilt,
     with_solutions,
 )
 from snhkit.teaching.assignments import OWN_NUMBERS
 from snhkit.teaching.copies import lectures, tagged
+from snhkit.teaching.hidden import NAMES
 
 
 def _weights(scores, epsilon):
@@ -94,6 +96,7 @@ RIGHT = {
     "00-difference": lambda k, server: server(k - 20, k) - server(k - 20, k - 1),
     "00-hidden": (3, 1),
     "00-kerckhoffs": False,
+    "00-rebuild": rebuilt,
     "01-builds-left": 3,
     "01-not-in-the-bar": "Uniformity",
     "02-answers": lambda epsilon, error: [2 / (epsilon * error) ** 2, 2 / (epsilon * error**2)],
@@ -176,6 +179,13 @@ SLIPS = [
     ("00-difference", lambda plot: 3, "Keep the parameters"),
     ("00-hidden", [3, 4], "Off: the second"),
     ("00-kerckhoffs", True, "What is secret then"),
+    ("00-rebuild", lambda a, b: np.linalg.lstsq(a, b)[0].clip(0, 1), "least squares"),
+    ("00-rebuild", lambda a, b: rebuilt(a, b, most=None), "A plot has 0 to 1"),
+    ("00-rebuild", lambda a, b: [*rebuilt(a, b), *b], "4 numbers, not 8. Hint: Return the counts"),
+    ("00-rebuild", lambda a, b: 1 - rebuilt(a, b), "off by 4 in total. The smallest total is 0."),
+    ("00-rebuild", lambda a, b: rebuilt(a[:2], b[:2]), "Both limits need -d"),
+    ("00-rebuild", lambda a, b: rebuilt(a, b[:2]), "raises InputError"),
+    ("00-rebuild", lambda a, b: linprog(b, a, -b).x[:4], "If x is None"),
     ("01-builds-left", 12, "whole budget"),
     ("01-not-in-the-bar", "noise", "does contain the noise"),
     ("02-answers", lambda epsilon, error: 2 / epsilon, "2 numbers, not 1. "),
@@ -190,7 +200,7 @@ SLIPS = [
     ("02-largest-epsilon", lambda sure: sure / (1 - sure), "the logarithm of that"),
     ("02-largest-epsilon", lambda sure: np.log(1.5), "(0.75) is 0.4055"),
     ("02-whole-laplace", lambda u, e: int(laplace.ppf(u, 0, 1 / e)), "is 2 e^ε times as"),
-    ("02-whole-laplace", lambda u, e: round(laplace.ppf(u, 0, 1 / e)), "is 0 with probability"),
+    ("02-whole-laplace", lambda u, e: np.rint(laplace.ppf(u, 0, 1 / e)), "is 0 with probability"),
     ("02-whole-laplace", lambda u, e: laplace.ppf(u, 0, 1 / e) // 1, "the mean -1/2"),
     ("02-whole-laplace", lambda u, e: dlaplace.ppf(u, e) - 1, "is -6, but should be -5. Hint"),
     ("03-noise-of-a-box", lambda side, cell, e: 2**0.5 / e, "noise of one cell"),
@@ -379,7 +389,7 @@ def test_functions_in_solutions_are_right(path):
     for cell in cells:
         source = "".join(cell["source"])
         if tagged(cell, "exercise") and source.startswith("def "):
-            names = {"np": np, "privacy": privacy}
+            names = dict(NAMES)
             exec(source.partition("\n\n\n")[0], names)  # the rest uses names of the lecture
             name = cell["id"].removeprefix("ex-")
             written = names[source[4 : source.index("(")]]
