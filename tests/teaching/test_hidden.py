@@ -45,7 +45,7 @@ def test_only_functions_of_numbers_have_hidden_tests():
 
 
 def test_hidden_tests_stand_between_marks_in_locked_cells():
-    lecture = json.loads(lectures()[13].read_text(encoding="utf-8"))
+    lecture = json.loads(lectures()[-2].read_text(encoding="utf-8"))
     hidden = [
         c for c in for_nbgrader(lecture, "key")["cells"] if "HIDDEN TESTS" in "".join(c["source"])
     ]
