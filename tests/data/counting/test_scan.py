@@ -63,7 +63,7 @@ def test_blocks_of_any_size_give_one_report(frame, tmp_path, monkeypatch, quotin
     lines[2_500] = lines[2_500].rstrip("\n") + ",\n"
     path.write_text("".join(lines))
     told = []
-    for block in (200, 5_000, 2**22):
+    for block in (1_000, 5_000, 2**22):
         monkeypatch.setattr(delimited, "_BLOCK", block)
         monkeypatch.setattr(delimited, "_MAX_ROW", block)
         scan_points(path, CITY, user="user", report=told.append)
