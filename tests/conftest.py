@@ -235,6 +235,13 @@ def ledgers(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
 
 
 @pytest.fixture
+def coarse_scans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count scanned files in a fine grid of 64 by 64 cells instead of 4,096 by 4,096."""
+    monkeypatch.setattr("snhkit.data.counting.exact.FINE_DEPTH", 6)
+    monkeypatch.setattr("snhkit.data.counting.exact.ExactCounts.max_depth", 6)
+
+
+@pytest.fixture
 def unchecked(checked: None) -> Iterator[None]:
     """Switch the check of shapes off, for tests of the errors that wrong arguments raise."""
     before = jaxtyping.config.jaxtyping_disable

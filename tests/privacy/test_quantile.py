@@ -218,6 +218,7 @@ class TestDataset:
             NoisyQuantile(*given)
 
 
+@pytest.mark.usefixtures("coarse_scans")
 class TestScan:
     @pytest.fixture
     def table(self):
