@@ -146,7 +146,7 @@ def _tested(tests: tuple[str, ...], root: Path) -> None:
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
-        words = ["-n", "0", "-q", "-x", "-p", "no:cacheprovider", *tests]
+        words = ["-n", "0", "-q", "-x", *tests]
         outcomes = Outcomes()
         try:
             code = int(pytest.main(words, plugins=[outcomes]))

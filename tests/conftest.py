@@ -7,6 +7,7 @@ to less than ``MAX_CHANCE``. ``pytest --chance 100`` runs each of these tests 10
 others. ``pytest --noise-seed 7`` gives other noise to all tests without the mark.
 """
 
+import gc
 import json
 import os
 import shutil
@@ -44,6 +45,7 @@ collect_ignore = ["without_jax.py", "without_posix.py"]
 
 MAX_CHANCE = 1e-5
 HALF_WRITTEN = "Error reading persistent compilation cache"
+MAX_COMPILED_BYTES = 2**28
 
 # Slow examples do not fail, and every run tries the same examples. To try others:
 # pytest --hypothesis-profile=explore
@@ -85,29 +87,37 @@ def raise_rank_promotion(config: pytest.Config) -> None:
 
 
 def share_compiled_programs(config: pytest.Config) -> None:
-    """Share JAX's compiled programs among all processes of a run: workers, kernels, commands.
+    """Share JAX's compiled programs among all processes: workers, kernels, commands.
 
-    Where Python is told to keep no bytecode, the processes that tests start keep it for this run.
+    They are also kept for later runs, in pytest's cache; ``--cache-clear`` removes them. Where
+    Python is told to keep no bytecode, the processes that tests start keep it for this run.
     """
+    folder = tempfile.TemporaryDirectory(prefix="snhkit-tests-", ignore_cleanup_errors=True)
+    config.add_cleanup(folder.cleanup)
+    environment = pytest.MonkeyPatch()
+    config.add_cleanup(environment.undo)
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-        folder = tempfile.TemporaryDirectory(prefix="snhkit-compiled-", ignore_cleanup_errors=True)
-        environment = pytest.MonkeyPatch()
-        environment.setenv("JAX_COMPILATION_CACHE_DIR", folder.name)
+        environment.setenv("JAX_COMPILATION_CACHE_DIR", str(kept_programs(config) or folder.name))
         environment.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
         # A program that another process is still writing is compiled again, without a warning.
         environment.setenv("PYTHONWARNINGS", f"ignore:{HALF_WRITTEN}", prepend=",")
-        config.add_cleanup(environment.undo)
-        config.add_cleanup(folder.cleanup)
     config.addinivalue_line("filterwarnings", f"ignore:{HALF_WRITTEN}")
     jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
     if sys.dont_write_bytecode and not config.getoption("numprocesses", None):
-        bytecode = pytest.MonkeyPatch()
-        bytecode.setenv("PYTHONDONTWRITEBYTECODE", "")
-        bytecode.setenv(
-            "PYTHONPYCACHEPREFIX", str(Path(os.environ["JAX_COMPILATION_CACHE_DIR"], "bytecode"))
-        )
-        config.add_cleanup(bytecode.undo)
+        environment.setenv("PYTHONDONTWRITEBYTECODE", "")
+        environment.setenv("PYTHONPYCACHEPREFIX", str(Path(folder.name, "bytecode")))
+
+
+def kept_programs(config: pytest.Config) -> Path | None:
+    """Return the folder of the programs that earlier runs compiled, or None if there is none."""
+    cache = getattr(config, "cache", None)
+    if cache is None or not os.access(config.rootpath, os.W_OK):
+        return None
+    folder = cache.mkdir("compiled")
+    if sum(path.stat().st_size for path in folder.iterdir()) > MAX_COMPILED_BYTES:
+        shutil.rmtree(folder)
+    return cache.mkdir("compiled")
 
 
 class Noise:
@@ -195,6 +205,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.filterwarnings(f"ignore::{name}"))
 
 
+def pytest_collection_finish() -> None:
+    """Leave what is there already out of each later garbage collection, a tenth of all time."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Return the number of worker processes: up to 4 for the whole suite, 0 for chosen tests."""
     every = config.args_source is pytest.Config.ArgsSource.TESTPATHS
@@ -216,6 +232,13 @@ def ledgers(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     path = tmp_path_factory.getbasetemp() / f"ledgers-{uuid4().hex}" / "list"
     monkeypatch.setenv("SNHKIT_LEDGERS", str(path))
     return path
+
+
+@pytest.fixture
+def coarse_scans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count scanned files in a fine grid of 64 by 64 cells instead of 4,096 by 4,096."""
+    monkeypatch.setattr("snhkit.data.counting.exact.FINE_DEPTH", 6)
+    monkeypatch.setattr("snhkit.data.counting.exact.ExactCounts.max_depth", 6)
 
 
 @pytest.fixture

@@ -48,8 +48,11 @@ def trips(tmp_path):
     return tmp_path
 
 
-def test_the_commands_of_a_release(trips):
+def test_commands_on_a_console_with_few_characters(trips):
+    """Characters that the console lacks are replaced."""
     commands = [
+        ["compare", "--methods", "ug", "--n", "1000", "--epsilon", "1", "--report", "a.html"],
+        ["cities"],
         ["release", "--data", "t.csv", *WHERE, "--method", "identity", "--cell-m", "500",
          "--epsilon", "0.5", "--budget", "1", "--out", "a.snh"],
         ["ledger", "t.csv.ledger", "--json"],
@@ -57,21 +60,14 @@ def test_the_commands_of_a_release(trips):
         ["card", "a.snh"],
         ["doctor"],
     ]  # fmt: skip
-    ran(COMMANDS, json.dumps(commands), cwd=trips)
-    assert sorted(path.name for path in trips.iterdir() if path.suffix != ".csv") == [
-        "a.snh", "t.csv.ledger", "t.csv.ledger.key", "t.csv.ledger.lock",
-    ]  # fmt: skip
-
-
-def test_a_console_with_few_characters(trips):
-    """Characters that the console lacks are replaced."""
-    commands = [["compare", "--methods", "ug", "--n", "1000", "--report", "a.html"], ["cities"]]
     ran(COMMANDS, json.dumps(commands), cwd=trips, PYTHONIOENCODING="ascii")
+    assert sorted(path.name for path in trips.iterdir() if path.suffix != ".csv") == [
+        "a.html", "a.snh", "t.csv.ledger", "t.csv.ledger.key", "t.csv.ledger.lock",
+    ]  # fmt: skip
 
 
 CHARGES = """
 import sys
-import venv
 from snhkit.privacy import PointSource, PrivacyUnit
 from snhkit.privacy.stored_ledger import StoredLedger
 from snhkit.errors import BudgetExceeded
@@ -91,9 +87,9 @@ assert portalocker.portalocker.msvcrt.calls > 20
 
 
 def test_processes_share_a_budget_with_the_locks_of_windows(tmp_path):
-    crowd = [started(CHARGES, tmp_path / "a.ledger", name, cwd=tmp_path) for name in "abc"]
+    crowd = [started(CHARGES, tmp_path / "a.ledger", name, cwd=tmp_path) for name in "ab"]
     told = [process.communicate() for process in crowd]
-    assert [process.returncode for process in crowd] == [0, 0, 0], told
+    assert [process.returncode for process in crowd] == [0, 0], told
     assert "".join(out for out, _ in told).count("granted") == 30
 
 

@@ -19,7 +19,6 @@ import pytest
 from pyproj import Transformer
 
 from snhkit.data import read_points
-from snhkit.data.counting import exact
 from snhkit.data.counting.passes import Cluster
 from snhkit.data.counting.scan import Scan
 from snhkit.data.sources.columns import rules_of
@@ -29,6 +28,7 @@ from snhkit.geometry.points import windows
 from snhkit.privacy.unit import kept_records
 
 pytest.importorskip("distributed")
+pytestmark = pytest.mark.usefixtures("coarse_scans")
 CLUSTER = {"n_workers": 1, "processes": False}
 duckdb = pytest.importorskip("duckdb")
 
@@ -211,12 +211,6 @@ PLAIN_FORMS = {
     "gpkg": saved_geo(lambda g, p: g.to_crs(26971).to_file(p), "a.gpkg"),
 }
 LOOSE = ("microdegrees", "metres", "geopandas", "gpkg")  # are not exact to the last bit
-
-
-@pytest.fixture(autouse=True)
-def coarse(monkeypatch):
-    """A fine grid of 64 by 64 cells, which is counted quickly."""
-    monkeypatch.setattr(exact, "FINE_DEPTH", 6)
 
 
 def table_of(ids="int64", times="timestamp[us]", places="float64"):

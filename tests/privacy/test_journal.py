@@ -273,7 +273,7 @@ for _ in range(50):
 
 def test_processes_take_turns(path):
     command = [sys.executable, "-c", WRITER, str(path)]
-    writers = [subprocess.Popen([*command, name]) for name in "abc"]
-    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    writers = [subprocess.Popen([*command, name]) for name in "ab"]
+    assert [writer.wait() for writer in writers] == [0, 0]
     found = [event.get("by") for event in events(path)][3:]
-    assert {name: found.count(name) for name in "abc"} == {"a": 50, "b": 50, "c": 50}
+    assert {name: found.count(name) for name in "ab"} == {"a": 50, "b": 50}

@@ -21,6 +21,7 @@ from snhkit.release.estimates import Estimates
 from snhkit.release.intervals import Counted, cells_in_boxes, exact_bounds, usual_bounds
 from snhkit.release.strata import drawn_together
 
+pytestmark = pytest.mark.usefixtures("coarse_scans")
 CITY = snh.Region.around(lat=37.76, lon=-122.43, side_m=2_000)
 N = 4_000
 BOXES = snh.RangeQueries(CITY, [0, 500], [0, 500], [2_000, 700], [2_000, 300])

@@ -10,6 +10,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,8 +23,7 @@ def _a_small_city(monkeypatch):
     monkeypatch.setattr("snhkit.widgets.app._N", 1_000)
 
 
-@pytest.fixture
-def window(chromium) -> Iterator:
+def watched(chromium: Any) -> Iterator:
     """Yield a page of 1280 by 800; its errors and its requests to the network fail the test."""
     context = chromium.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
@@ -45,6 +45,10 @@ def window(chromium) -> Iterator:
     yield page
     context.close()
     assert not wrong
+
+
+window = pytest.fixture(watched)
+shared_window = pytest.fixture(watched, scope="module")
 
 
 class Lab:

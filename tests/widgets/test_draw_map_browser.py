@@ -106,6 +106,14 @@ class Driven(MapOnPage):
 
 
 @pytest.fixture
+def window(shared_window):
+    """A page that all tests share, without what an earlier one left on it."""
+    shared_window.set_viewport_size({"width": 1280, "height": 800})
+    shared_window.goto("about:blank")
+    return shared_window
+
+
+@pytest.fixture
 def host(window):
     window.set_content(HOST)
     return window

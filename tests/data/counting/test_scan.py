@@ -26,6 +26,7 @@ from snhkit.geometry import Grid, Partition, RangeQueries, Region
 from snhkit.privacy.count_source import PointSource
 from snhkit.privacy.unit import kept_records
 
+pytestmark = pytest.mark.usefixtures("coarse_scans")
 CITY = Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
 CHOOSE = partial(kept_records, most=3, key=np.array([17, 2**63 + 5], np.uint64))
 TOWN = snh.Region.around(lat=50.85, lon=4.35, side_m=4_000)
@@ -63,7 +64,7 @@ def test_blocks_of_any_size_give_one_report(frame, tmp_path, monkeypatch, quotin
     lines[2_500] = lines[2_500].rstrip("\n") + ",\n"
     path.write_text("".join(lines))
     told = []
-    for block in (200, 5_000, 2**22):
+    for block in (1_000, 5_000, 2**22):
         monkeypatch.setattr(delimited, "_BLOCK", block)
         monkeypatch.setattr(delimited, "_MAX_ROW", block)
         scan_points(path, CITY, user="user", report=told.append)
@@ -87,7 +88,8 @@ def test_filters_keep_the_rows_of_a_time_and_of_users(frame, tmp_path):
         assert (streamed.count(Grid(CITY, 99)).counts == Grid(CITY, 99).count(points).counts).all()
 
 
-def test_unions_of_fine_cells_take_no_pass(frame, tmp_path):
+def test_unions_of_fine_cells_take_no_pass(frame, tmp_path, monkeypatch):
+    monkeypatch.undo()  # the fine grid that users have
     path = tmp_path / "a.parquet"
     frame.to_parquet(path)
     streamed = scan_points(path, CITY, report=lambda told: None)

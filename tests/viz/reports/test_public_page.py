@@ -2,6 +2,7 @@ import base64
 import json
 import re
 from dataclasses import replace
+from functools import cache
 
 import geopandas as gpd
 import numpy as np
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 
 import snhkit as snh
 from snhkit.cli.main import app
+from snhkit.data import city
 from snhkit.districts.districts import Districts, LocalDistricts
 from snhkit.errors import InputError
 from snhkit.markup import count_texts, number
@@ -21,14 +23,18 @@ from snhkit.viz.maps.districts import answers
 from snhkit.viz.reports.counts import Counts, ground
 from snhkit.viz.reports.public_page import Imprint, _counts, _on_scale, _rows, public_html
 
-RECORDS = snh.synthetic_points("fargo", 5_003)
-CITY = RECORDS.region
+CITY = city("fargo").region
 HALVES = [shapely.box(-96.9, 46.8, -96.8, 47), shapely.box(-96.8, 46.8, -96.7, 47)]
+
+
+@cache
+def records() -> snh.Points:
+    return snh.synthetic_points("fargo", 5_003)
 
 
 @pytest.fixture(scope="module")
 def release():
-    data = snh.PrivateDataset(RECORDS, budget=10, unit="record")
+    data = snh.PrivateDataset(records(), budget=10, unit="record")
     return data.release(snh.Identity(cell_m=500), epsilon=1)
 
 
@@ -77,7 +83,7 @@ def test_the_commands_beside_a_download_work_without_the_owner(release, tmp_path
     [(False, "62.2 %"), (True, "73.1 %")],  # 1 / (1 + exp(-0.5)); a replacement costs it twice
 )
 def test_how_sure_an_attacker_can_be_follows_from_epsilon(n_public, sure):
-    data = snh.PrivateDataset(RECORDS, budget=1, unit="record", n_public=n_public)
+    data = snh.PrivateDataset(records(), budget=1, unit="record", n_public=n_public)
     page = public_html(data.release(snh.UniformGrid(), epsilon="0.5"), None, Imprint("Trips"))
     assert sure in page
     assert ("<dd>number of records (5%); counts of " in page) is not n_public
@@ -144,7 +150,7 @@ def test_a_page_is_saved_with_what_its_owner_says(release, tmp_path):
 
 
 def test_what_must_not_be_published_is_refused():
-    data = snh.PrivateDataset(RECORDS, budget=1, unit="record", n_public=True)
+    data = snh.PrivateDataset(records(), budget=1, unit="record", n_public=True)
     seeded = data.release(snh.UniformGrid(), epsilon=1, seed=1)
     with pytest.raises(InputError, match="must not be published"):
         public_html(seeded, None, Imprint("x"))
@@ -152,7 +158,7 @@ def test_what_must_not_be_published_is_refused():
 
 @pytest.fixture(scope="module")
 def week():
-    data = snh.PrivateDataset(RECORDS, budget=10, unit="record")
+    data = snh.PrivateDataset(records(), budget=10, unit="record")
     return data.release(snh.Identity(cell_m=500), epsilon=1, by=snh.By.weekday())
 
 
@@ -167,12 +173,36 @@ def test_the_page_of_strata_has_a_picture_of_each(week):
     assert number(total) in dict(row[:2] for row in cells(page) if len(row) == 5).values()
 
 
+@pytest.fixture(scope="module")
+def window(chromium):
+    """One page for all tests, and a list of its errors and of what it asked for."""
+    page, wrong = chromium.new_page(), []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda ask: wrong.append(ask.url) if "page.html" not in ask.url else None)
+    yield page, wrong
+    page.close()
+
+
+@pytest.fixture
+def shown(window, tmp_path):
+    """Return the function that opens a public page on a screen."""
+    page, wrong = window
+
+    def show(text: str, size: tuple[int, int] = (1280, 800), theme: str = "light"):
+        (tmp_path / "page.html").write_text(text, encoding="utf-8")
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        page.emulate_media(color_scheme=theme)
+        page.goto((tmp_path / "page.html").as_uri())
+        page.wait_for_selector("html.live")
+        return page
+
+    yield show
+    assert not wrong
+
+
 @pytest.mark.browser
-def test_the_days_of_a_week_are_chosen_and_played(week, chromium, tmp_path):
-    file = tmp_path / "week.html"
-    file.write_text(public_html(week, None, Imprint("Trips")), encoding="utf-8")
-    page = chromium.new_page()
-    page.goto(file.as_uri())
+def test_the_days_of_a_week_are_chosen_and_played(week, shown):
+    page = shown(public_html(week, None, Imprint("Trips")))
     label, frame = page.locator("#label"), page.locator("#frame")
     assert label.inner_text() == "Mon"
     first = frame.get_attribute("src")
@@ -197,23 +227,14 @@ def test_the_days_of_a_week_are_chosen_and_played(week, chromium, tmp_path):
     ("size", "theme"),
     [((1280, 800), "light"), ((1920, 1080), "dark"), ((390, 844), "dark"), ((1024, 768), "light")],
 )
-def test_an_official_counts_in_boxes_as_python_does(release, chromium, tmp_path, size, theme):
-    file = tmp_path / "page.html"
+def test_an_official_counts_in_boxes_as_python_does(release, shown, size, theme):
     imprint = Imprint("Trips", "start of a trip", "City office", "May 2026", "data@city.example")
-    file.write_text(public_html(release, districts(), imprint), encoding="utf-8")
-    context = chromium.new_context(
-        viewport={"width": size[0], "height": size[1]}, color_scheme=theme
-    )
-    page, wrong = context.new_page(), []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("request", lambda ask: wrong.append(ask.url) if "page.html" not in ask.url else None)
-    page.goto(file.as_uri())
-    page.wait_for_selector("html.live")
+    page = shown(public_html(release, districts(), imprint), size, theme)
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
     boxes = np.random.default_rng(1).integers([0, 0, 10, 10], [9_000, 9_000, 3_000, 3_000], (9, 4))
-    shown = page.evaluate("(boxes) => boxes.map(snhkitPublicOpen.answer)", boxes.tolist())
+    found = page.evaluate("(boxes) => boxes.map(snhkitPublicOpen.answer)", boxes.tolist())
     queries = snh.RangeQueries(CITY, *boxes.astype(float).T)
-    np.testing.assert_allclose(shown, release.answer(queries), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(found, release.answer(queries), rtol=0, atol=1e-6)
     at = page.locator("#map").bounding_box()
     page.mouse.move(at["x"] + 0.3 * at["width"], at["y"] + 0.3 * at["height"])
     page.mouse.down()
@@ -226,21 +247,13 @@ def test_an_official_counts_in_boxes_as_python_does(release, chromium, tmp_path,
         f"In this box of {width} by {height} m: about {number(max(count, 0))}."
     )
     assert len(re.findall(rb"/Type\s*/Page\b(?!s)", page.pdf(prefer_css_page_size=True))) <= 2
-    context.close()
-    assert not wrong
 
 
-@pytest.mark.parametrize(("epsilon", "cell_m", "blank"), [("1", 500, False), ("0.002", 500, True)])
-def test_cells_wider_than_a_smoothed_square_have_no_colour_either(
-    chromium, tmp_path, epsilon, cell_m, blank
-):
-    data = snh.PrivateDataset(RECORDS, budget=10, unit="record")
-    made = data.release(snh.Identity(cell_m=cell_m), epsilon=epsilon)
-    file = tmp_path / "page.html"
-    file.write_text(public_html(made, None, Imprint("Trips")), encoding="utf-8")
-    page = chromium.new_page()
-    page.goto(file.as_uri())
-    page.wait_for_selector("html.live")
+@pytest.mark.parametrize(("epsilon", "blank"), [("1", False), ("0.002", True)])
+def test_cells_wider_than_a_smoothed_square_have_no_colour_either(shown, epsilon, blank):
+    data = snh.PrivateDataset(records(), budget=10, unit="record")
+    made = data.release(snh.Identity(cell_m=500), epsilon=epsilon)
+    page = shown(public_html(made, None, Imprint("Trips")))
     reddish = page.evaluate(
         """() => {
           const map = document.getElementById("map");
@@ -252,7 +265,6 @@ def test_cells_wider_than_a_smoothed_square_have_no_colour_either(
     )
     assert (reddish == 0) is blank
     assert ("No square has more in this release." in page.inner_text("body")) is blank
-    page.close()
 
 
 def test_what_a_publisher_says_holds_no_control_characters():
