@@ -147,12 +147,12 @@ def _rebuilt(answer: Any, cases: list[tuple[tuple[NDArray, NDArray], list[float]
     for (inside, answers), best in cases:
         if isinstance(result := result_of(answer, inside, answers), Verdict):
             hint = "If x is None, no values keep all limits. Check the signs of limits and right."
-            return result if result.right is None else replace(result, hint=result.hint or hint)
+            return replace(result, hint=hint) if "None" in result.says else result
         plots = as_numbers(result, (len(best),))
         if isinstance(plots, Verdict):
             return replace(plots, hint="Return the counts of the plots, not the differences.")
         shown = f"For boxes {inside.tolist()} with the answers {answers.tolist()}, "
-        shown += f"your plots are {plots.round(3).tolist()}"
+        shown += f"your plots are {(plots.round(3) + 0).tolist()}"
         if max(-plots.min(), plots.max() - 1) > 1e-6:
             hint = "Bounds of (0, 1) for plots, and of (0, None) for differences."
             return Verdict(False, f"{shown}. A plot has 0 to 1 people.", hint)
