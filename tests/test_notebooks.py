@@ -208,7 +208,7 @@ def test_a_notebook_runs_twice_in_a_row_on_other_cities_at_any_epsilon(
 
 def test_lectures_run_where_jax_arrow_and_a_network_are_missing(tmp_path):
     paths = [path for path in NOTEBOOKS if path.stem[:2] in ("00", "02", "09")]
-    assert len(paths) == 3
+    assert len(paths) == 4
     program = [sys.executable, Path(__file__).parent / "without_jax.py", *paths]
     done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True)
     assert not done.returncode, done.stderr[-2_000:]

@@ -1,12 +1,14 @@
 """Judges of the exercises about attacks, promises and costs, and the table of all judges."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from snhkit.privacy.audit import epsilon_lower_bound, least_probability
 from snhkit.teaching.betting import WITH, chance_to_win, surest
@@ -141,6 +143,31 @@ def _server(first: int, last: int) -> int | None:
     return sum(_STREET[max(first, 0) : last + 1]) if last - first >= 9 else None
 
 
+def _rebuilt(answer: Any, cases: list[tuple[tuple[NDArray, NDArray], list[float]]]) -> Verdict:
+    """Compare totals of differences with those of the given counts, which are the smallest."""
+    for (inside, answers), best in cases:
+        if isinstance(result := result_of(answer, inside, answers), Verdict):
+            hint = "If x is None, no values keep all limits. Check the signs of limits and right."
+            return replace(result, hint=hint) if "None" in result.says else result
+        plots = as_numbers(result, (len(best),))
+        if isinstance(plots, Verdict):
+            return replace(plots, hint="Return the counts of the plots, not the differences.")
+        shown = f"For boxes {inside.tolist()} with the answers {answers.tolist()}, "
+        shown += f"your plots are {(plots.round(3) + 0).tolist()}"
+        if max(-plots.min(), plots.max() - 1) > 1e-6:
+            hint = "Bounds of (0, 1) for plots, and of (0, None) for differences."
+            return Verdict(False, f"{shown}. A plot has 0 to 1 people.", hint)
+        off, least = (np.abs(inside @ counts - answers).sum() for counts in (plots, best))
+        if off > least + 1e-6:
+            told = f"{shown}, off by {off:.3g} in total. The smallest total is {least:.3g}."
+            squares = np.linalg.lstsq(inside, answers, rcond=None)[0]
+            if np.allclose(plots, squares.clip(0, 1)):
+                return Verdict(False, told, "Those are least squares. Do not square differences.")
+            hint = "The cost is 0 for each plot and 1 for each difference. Both limits need -d."
+            return Verdict(False, told, hint)
+    return Verdict(True, "No counts from 0 to 1 are nearer to the answers, in total.")
+
+
 def _capped(answer: Any) -> Verdict:
     for users, most in (
         (["ada", "bo", "ada", "ada"], 1),
@@ -177,6 +204,10 @@ def _from_day_0(sums: list[list[int]], days: int) -> int:
     return sum(sums[k][(days >> k) - 1] for k in ones)
 
 
+def _laplace(u: float, scale: float) -> float:
+    return -scale * np.sign(u - 0.5) * np.log(1 - abs(2 * u - 1))
+
+
 def _around(noisy: float, width: float) -> tuple[float, float]:
     return noisy - width, noisy + width
 
@@ -197,6 +228,20 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
                 lambda people, one_in, k: people / one_in**k + 1,
                 "That counts the person herself, too. How many others are left?",
             ),
+        ],
+    ),
+    "00-rebuild": partial(
+        _rebuilt,
+        cases=[
+            (
+                (
+                    np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [1, 1, 1, 1]]),
+                    np.array([1, 1, 2, 3]),
+                ),
+                [1, 0, 1, 1],
+            ),
+            ((np.array([[1, 0], [1, 0], [1, 0], [1, 1]]), np.array([1, 1, 0, 2])), [1, 1]),
+            ((np.array([[1, 1], [0, 1], [0, 1]]), np.array([5, -2, 1])), [1, 1]),
         ],
     ),
     "00-difference": partial(
@@ -260,14 +305,34 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
             ),
         ],
     ),
-    "02-sensitivity": lambda answer: numbers(
-        answer,
-        [1, 2],
-        ["removed", "moved"],
-        "A removed record changes one cell. A moved record changes two cells.",
-        [
-            "In how many of the 1,600 cells was the record counted?",
-            "One cell loses the record. Does another gain it?",
+    "02-laplace": partial(
+        function,
+        cases=[
+            ((0.25, 1), -0.693147181),
+            ((0.9, 10), 16.0943791),
+            ((0.5, 4), 0),
+            ((0.01, 2), -7.82404601),
+            ((0.75, 0.5), 0.34657359),
+        ],
+        why="A quarter of the noise of scale 1 is below -0.693, and a quarter is above 0.693.",
+        hint="Solve e^(x / scale) / 2 = u for u up to 1/2. By symmetry, the noise at 1 - u is the "
+        "opposite of that at u.",
+        slips=[
+            (lambda u, scale: -scale * np.log(1 - u), "But half of the noise must be negative."),
+            (lambda u, scale: -scale * np.log(u), "But half of the noise must be negative."),
+            (
+                lambda u, scale: -_laplace(u, scale),
+                "Noise of this kind is right, but falls with u: Pr[X ≤ x] must be u.",
+            ),
+            (lambda u, scale: _laplace(u, 1 / scale), "A larger scale must make the noise larger."),
+            (
+                lambda u, scale: 2**-0.5 * _laplace(u, scale),
+                "The standard deviation is √2 times the scale.",
+            ),
+            (
+                lambda u, scale: scale * 2**0.5 * NormalDist().inv_cdf(u),
+                "That is normal noise, which no ε bounds.",
+            ),
         ],
     ),
     "02-bet": _bet,
@@ -281,6 +346,34 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
             (
                 lambda epsilon, error: (2 / (epsilon * error) ** 2, epsilon),
                 "The second number is the ε of all answers together.",
+            ),
+        ],
+    ),
+    "02-whole-laplace": partial(
+        function,
+        cases=[
+            ((0.05, 0.5), -5),
+            ((0.71, 1), 0),
+            ((0.28, 1), 0),
+            ((0.95, 0.5), 5),
+            ((0.999, 0.1), 62),
+        ],
+        why="Each whole number has the probability of the formula, up to the rounding of u.",
+        hint="Which is the smallest whole x with a^(-x) / (1 + a) ≥ u, for u up to 1/2? By "
+        "symmetry, the noise at 1 - u is the opposite of that at u.",
+        slips=[
+            (
+                lambda u, epsilon: np.trunc(_laplace(u, 1 / epsilon)),
+                "All noise between -1 and 1 becomes 0, so 0 is 2 e^ε times as probable as 1: more "
+                "than ε allows.",
+            ),
+            (
+                lambda u, epsilon: np.rint(_laplace(u, 1 / epsilon)),
+                "Rounded noise is 0 with probability 1 - e^(-ε/2), not (1 - a) / (1 + a).",
+            ),
+            (
+                lambda u, epsilon: np.floor(_laplace(u, 1 / epsilon)),
+                "Rounding down makes the mean -1/2, not 0.",
             ),
         ],
     ),

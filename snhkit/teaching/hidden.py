@@ -4,8 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linprog
 
 from snhkit import privacy
+
+NAMES: dict[str, Any] = {"np": np, "privacy": privacy, "linprog": linprog}
+"""What solutions use of the first cells of lectures."""
 
 _CASES = 5  # of each function
 
@@ -33,7 +37,10 @@ class _Draw:
 
 _DRAWN: dict[str, Callable[[_Draw], tuple[Any, ...]]] = {
     "00-left-over": lambda r: (r(1_000, 10**6), r(3, 60), r(1, 5)),
+    "00-rebuild": lambda r: (r.array(0, 1, 6, 4), r.array(0, 3, 6)),
     "02-largest-epsilon": lambda r: (r(0.51, 0.99),),
+    "02-laplace": lambda r: (r(0.001, 0.999), r(0.5, 20.0)),
+    "02-whole-laplace": lambda r: (r(0.001, 0.05) + 0.949 * r(0, 1), r(0.2, 2.0)),  # never 0
     "02-answers": lambda r: (r(0.02, 0.1), r(0.2, 1.5)),  # so many that rounding them is allowed
     "03-noise-of-a-box": lambda r: ((cell := r(20, 100)) * r(2, 12), cell, r(0.05, 1.0)),
     "03-ug-width": lambda r: (r(1_000.0, 30_000.0), r(1_000, 10**6), r(0.05, 1.0)),
@@ -89,7 +96,7 @@ def hidden_test(check: str, solution: str) -> str:
     exercise = check.split('"')[1]
     if exercise not in _DRAWN:
         return ""
-    names: dict[str, Any] = {"np": np, "privacy": privacy}
+    names = dict(NAMES)
     exec(solution.partition("\n\n\n")[0], names)  # noqa: S102 - code of the lecture
     function, draw = names[solution.removeprefix("def ").partition("(")[0]], _Draw()
     inputs = [_DRAWN[exercise](draw) for _ in range(_CASES)]

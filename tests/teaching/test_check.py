@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.stats import beta, binomtest, laplace, norm
+from scipy.optimize import linprog
+from scipy.stats import beta, binomtest, dlaplace, expon, laplace, norm
 
-from snhkit import privacy
 from snhkit.builders import UniformGrid
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
@@ -20,10 +20,12 @@ from snhkit.teaching import (
     claim,
     exercise_names,
     own_numbers,
+    rebuilt,
     with_solutions,
 )
 from snhkit.teaching.assignments import OWN_NUMBERS
 from snhkit.teaching.copies import lectures, tagged
+from snhkit.teaching.hidden import NAMES
 
 
 def _weights(scores, epsilon):
@@ -96,12 +98,14 @@ RIGHT = {
     "00-difference": lambda k, server: server(k - 20, k) - server(k - 20, k - 1),
     "00-hidden": (3, 1),
     "00-kerckhoffs": False,
+    "00-rebuild": rebuilt,
     "01-builds-left": 3,
     "01-not-in-the-bar": "Uniformity",
     "02-answers": lambda epsilon, error: [2 / (epsilon * error) ** 2, 2 / (epsilon * error**2)],
     "02-bet": lambda count: count > 17,
+    "02-laplace": lambda u, scale: np.array([laplace.ppf(u, 0, scale)]),
     "02-largest-epsilon": lambda sure: -np.log(1 / sure - 1),
-    "02-sensitivity": np.array([1, 2]),
+    "02-whole-laplace": dlaplace.ppf,
     "03-noise-of-a-box": lambda side, cell, e: np.sqrt(2) * side / cell / e,
     "03-one-cell-wins": np.stack(np.meshgrid(*2 * [np.arange(10, 3_000, 20)]), -1).reshape(-1, 2),
     "03-split": lambda counts, depth, step, noise: [
@@ -182,13 +186,30 @@ SLIPS = [
     ("00-difference", lambda plot: 3, "Keep the parameters"),
     ("00-hidden", [3, 4], "Off: the second"),
     ("00-kerckhoffs", True, "What is secret then"),
+    ("00-rebuild", lambda a, b: np.linalg.lstsq(a, b)[0].clip(0, 1), "least squares"),
+    ("00-rebuild", lambda a, b: rebuilt(a, b, most=None), "A plot has 0 to 1"),
+    ("00-rebuild", lambda a, b: [*rebuilt(a, b), *b], "4 numbers, not 8. Hint: Return the counts"),
+    ("00-rebuild", lambda a, b: 1 - rebuilt(a, b), "off by 4 in total. The smallest total is 0."),
+    ("00-rebuild", lambda a, b: rebuilt(a[:2], b[:2]), "Both limits need -d"),
+    ("00-rebuild", lambda a, b: rebuilt(a, b[:2]), "raises InputError"),
+    ("00-rebuild", lambda a, b: linprog(b, a, -b).x[:4], "If x is None"),
     ("01-builds-left", 12, "whole budget"),
     ("01-not-in-the-bar", "noise", "does contain the noise"),
     ("02-answers", lambda epsilon, error: 2 / epsilon, "2 numbers, not 1. "),
     ("02-answers", lambda epsilon, error: (2 / (epsilon * error) ** 2, epsilon), "all answers"),
+    ("02-laplace", lambda u, scale: expon.ppf(u, 0, scale), "half of the noise"),
+    ("02-laplace", lambda u, scale: -np.log(u) * scale, "half of the noise"),
+    ("02-laplace", lambda u, scale: laplace.isf(u, 0, scale), "falls with u"),
+    ("02-laplace", lambda u, scale: laplace.ppf(u, 0, 1 / scale), "the noise larger"),
+    ("02-laplace", lambda u, scale: laplace.ppf(u, 0, scale / 2**0.5), "√2 times"),
+    ("02-laplace", lambda u, scale: norm.ppf(u, 0, 2**0.5 * scale), "no ε bounds"),
+    ("02-laplace", lambda u, scale: scale * (u - 0.5), "is -0.25, but should be -0.6931. Hint"),
     ("02-largest-epsilon", lambda sure: sure / (1 - sure), "the logarithm of that"),
     ("02-largest-epsilon", lambda sure: np.log(1.5), "(0.75) is 0.4055"),
-    ("02-sensitivity", [1, 1], "moved"),
+    ("02-whole-laplace", lambda u, e: int(laplace.ppf(u, 0, 1 / e)), "is 2 e^ε times as"),
+    ("02-whole-laplace", lambda u, e: np.rint(laplace.ppf(u, 0, 1 / e)), "is 0 with probability"),
+    ("02-whole-laplace", lambda u, e: laplace.ppf(u, 0, 1 / e) // 1, "the mean -1/2"),
+    ("02-whole-laplace", lambda u, e: dlaplace.ppf(u, e) - 1, "is -6, but should be -5. Hint"),
     ("03-noise-of-a-box", lambda side, cell, e: 2**0.5 / e, "noise of one cell"),
     ("03-one-cell-wins", np.zeros((5, 2)), "There are 5 records"),
     ("03-one-cell-wins", np.zeros((30_000, 2)), "spread evenly. Are yours?"),
@@ -304,13 +325,13 @@ def test_an_unknown_exercise_is_refused_by_name():
 
 
 def test_under_nbgrader_a_wrong_answer_raises_and_a_right_one_does_not(monkeypatch):
-    assert not check("02-sensitivity", [1, 1])
+    assert not check("00-hidden", [3, 4])
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
-    with pytest.raises(AssertionError, match="moved"):
-        check("02-sensitivity", [1, 1])
+    with pytest.raises(AssertionError, match="the second"):
+        check("00-hidden", [3, 4])
     with pytest.raises(AssertionError, match="Nothing to check"):
-        check("02-sensitivity", ...)
-    assert check("02-sensitivity", [1, 2])
+        check("00-hidden", ...)
+    assert check("00-hidden", [3, 1])
 
 
 def test_a_verdict_shows_text_not_markup():
@@ -388,7 +409,7 @@ def test_functions_in_solutions_are_right(path):
     for cell in cells:
         source = "".join(cell["source"])
         if tagged(cell, "exercise") and source.startswith("def "):
-            names = {"np": np, "privacy": privacy}
+            names = dict(NAMES)
             exec(source.partition("\n\n\n")[0], names)  # the rest uses names of the lecture
             name = cell["id"].removeprefix("ex-")
             written = names[source[4 : source.index("(")]]

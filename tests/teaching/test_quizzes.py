@@ -48,7 +48,7 @@ def test_a_quiz_has_ten_questions_with_three_options_and_a_reason(name):
 def test_every_wrong_option_has_a_reason_of_its_own():
     asked = [question for quiz in quizzes().values() for question in quiz["question"]]
     told = [reason for question in asked for reason in [*question["wrong"].values()]]
-    assert len(set(told)) == len(told) == 300
+    assert len(set(told)) == len(told) == 320
     assert all(len(reason.split()) >= 5 and reason.endswith(".") for reason in told)
 
 
