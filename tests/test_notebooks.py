@@ -167,6 +167,13 @@ def test_every_exercise_is_in_a_lecture():
     assert sorted(asked) == exercise_names()
 
 
+def test_lectures_have_little_given_code():
+    cells = [c for path in NOTEBOOKS for c in code(nbformat.read(path, as_version=4))]
+    given = [c.source for c in cells if not tagged(c, "exercise") and not tagged(c, "check")]
+    lines = [line.strip() for text in given for line in text.splitlines()]
+    assert len([line for line in lines if line and line[0] not in "#%"]) < 900
+
+
 @sockets
 @pytest.mark.parametrize(
     "path",

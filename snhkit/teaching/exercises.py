@@ -8,6 +8,7 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from snhkit.privacy.audit import epsilon_lower_bound, least_probability
 from snhkit.teaching.betting import WITH, chance_to_win, surest
