@@ -217,6 +217,21 @@ def test_questions_come_one_after_another_and_end_in_a_command(path):
     assert told["file"].region == explorer.dataset.region
 
 
+def test_positions_in_columns_of_unusual_names_are_read_once_they_are_named(path):
+    text = path.read_text(encoding="utf-8").replace("lat,lon", "start_lat,start_lng", 1)
+    path.write_text(text, encoding="utf-8")
+    explorer = explore(city="fargo", n=1_000, methods=["ug"])
+    panel = explorer._opener
+    panel.fields["path"].value = str(path)
+    panel.next.click()
+    assert "Say which it is: Latitude" in panel.message.value
+    fill(explorer, lat="start_lat", lon="start_lng", budget="1")
+    fill(explorer, center=f"{FARGO.lat}, {FARGO.lon}", side_km="12.43")
+    assert "--lat start_lat" in panel.command.value
+    explorer.build("ug")
+    assert len(explorer.releases) == 1
+
+
 @pytest.mark.parametrize(
     ("texts", "says"),
     [
