@@ -91,7 +91,7 @@ _PICTURES = (
 _UNITS = "<p>What is hidden?</p><ul class='snhkit-units'>{}</ul>".format(
     "".join(
         f'<li><svg viewBox="0 0 48 30" aria-hidden="true" fill="currentColor">{drawn}</svg>'
-        f"<b>{name}</b> {said}</li>"
+        f"<span><b>{name}</b> {said}</span></li>"
         for name, said, drawn in _PICTURES
     )
 )
@@ -129,7 +129,7 @@ class OpenPanel(w.VBox):
                 description=label,
                 placeholder=hint,
                 tooltip=tip,
-                style={"description_width": "64px"},
+                style={"description_width": "70px"},
                 layout={"width": "auto"},
             )
             for name, (label, hint, tip) in _FIELDS.items()

@@ -194,7 +194,7 @@ def test_questions_come_one_after_another_and_end_in_a_command(path):
     assert panel.errors.value.count("<tr>") == 6
     panel.invent.click()
     assert "2,000 invented records in your square" in panel.preview.value
-    assert panel.preview.value.count("<img") == 4
+    assert panel.preview.value.count("<img") == 3
     assert not (path.parent / "trips.csv.ledger").exists()
     assert panel.button.layout.display == "none"
     assert answer(budget="1") == [4]
@@ -367,4 +367,4 @@ def test_the_preview_is_of_the_square_the_number_and_the_unit_that_were_given():
     assert {(data.region, data.unit.kind, data.unit.max_per_user) for data in made} == {
         (square, "user", 2)
     }
-    assert len(made) == 3
+    assert len(made) == 2
