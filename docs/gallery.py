@@ -139,7 +139,7 @@ def small(png: bytes) -> bytes:
         # Bars of methods are few pixels, whose colours would be merged.
         colours = Image.new("P", (1, 1))
         own = [part for colour in COLOURS for part in ImageColor.getrgb(colour)]
-        colours.putpalette(less.quantize(256 - len(COLOURS)).getpalette() + own)
+        colours.putpalette([*(less.quantize(256 - len(COLOURS)).getpalette() or ()), *own])
         fewer = less.quantize(palette=colours, dither=Image.Dither.NONE)
         out = io.BytesIO()
         fewer.save(out, "PNG", optimize=True)

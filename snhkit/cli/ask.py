@@ -57,14 +57,14 @@ def _until(text: str, read: Callable[[str], Any], **options: Any) -> Any:
             say(f"{refusal}")
 
 
-def _file() -> tuple[Path, dict[str, str]]:
+def _file() -> tuple[Path, dict[str, Any]]:
     """Ask for the file of records and, if need be, columns of positions; show its first rows."""
     from snhkit.data.sources.columns import rules_of
     from snhkit.data.sources.opening import open_source
 
     _say("file")
 
-    def read(path: str, **at: str) -> tuple[Path, dict[str, str]]:
+    def read(path: str, **at: Any) -> tuple[Path, dict[str, Any]]:
         try:
             part = open_source(path, rules_of(**at)).parts[0]
         except InputError as refusal:
@@ -107,7 +107,7 @@ def _name(text: str) -> str:
     return str(click.prompt(text)).strip()
 
 
-def _people(data: Path, at: dict[str, str]) -> tuple[list[str], dict[str, Any]]:
+def _people(data: Path, at: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
     """Ask who may appear more than once; return options, and the terms for expected errors."""
     from snhkit.checks import typed_whole
     from snhkit.data.sources.columns import rules_of
