@@ -324,6 +324,7 @@ class OpenPanel(w.VBox):
         else:
             most = session.dataset.unit.max_per_user
             file = replace(file, max_per_user=most, bound_epsilon=None)  # it is bought once
+            self._turn(len(self.steps))  # no question is left
             self.message.value = message(f"{_LEFT_OUT} {session.dataset.unit.counting}".strip())
             self._tell(file)
             self._opened(file, session)

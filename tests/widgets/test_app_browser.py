@@ -265,6 +265,8 @@ def test_an_analyst_opens_a_file_by_questions(app, window, tmp_path, screen):
     def press(name: str) -> None:
         explorer.get_by_role("button", name=name, exact=True).press("Enter")
 
+    at = explorer.get_by_role("button", name="Open a file of your own").bounding_box()
+    assert at["y"] + at["height"] <= screen[1]  # found without scrolling
     press("Open a file of your own")
     explorer.get_by_label("File", exact=True).fill(str(file))
     press("Next")

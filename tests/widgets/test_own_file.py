@@ -202,6 +202,7 @@ def test_questions_come_one_after_another_and_end_in_a_command(path):
     assert shown() == [3]
     panel.next.click()
     panel.button.click()
+    assert shown() == []  # and the controls are near again
     most = explorer.dataset.bought.bound(0.95)
     assert explorer.dataset.unit.max_per_user == most
     assert explorer.dataset.ledger.spent == 0.125
