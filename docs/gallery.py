@@ -21,8 +21,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from PIL import Image, ImageChops
+from PIL import Image, ImageChops, ImageColor
 from playwright.sync_api import Browser, sync_playwright
+
+from snhkit.viz.maps.surface import COLOURS
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "gallery"
@@ -133,7 +135,12 @@ def small(png: bytes) -> bytes:
     framed.save(out, "PNG", optimize=True)
     while out.tell() > MOST_BYTES:
         size = (int(framed.width * scale), int(framed.height * scale))
-        fewer = framed.resize(size, Image.Resampling.LANCZOS).quantize(256)
+        less = framed.resize(size, Image.Resampling.LANCZOS)
+        # Bars of methods are few pixels, whose colours would be merged.
+        colours = Image.new("P", (1, 1))
+        own = [part for colour in COLOURS for part in ImageColor.getrgb(colour)]
+        colours.putpalette([*(less.quantize(256 - len(COLOURS)).getpalette() or ()), *own])
+        fewer = less.quantize(palette=colours, dither=Image.Dither.NONE)
         out = io.BytesIO()
         fewer.save(out, "PNG", optimize=True)
         scale *= 0.85

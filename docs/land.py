@@ -9,6 +9,7 @@ the others.
 """
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 
 import geopandas as gpd
@@ -42,7 +43,23 @@ def countries(path: Path) -> gpd.GeoDataFrame:
     shapes = shapely.set_precision(
         shapely.simplify(shapely.make_valid(list(frame.geometry)), COARSE), 1e-2
     )
-    return gpd.GeoDataFrame({"name": frame["name"].to_numpy()}, geometry=shapes, crs=4326)
+    return gpd.GeoDataFrame({"name": frame["name"].to_numpy()}, geometry=untorn(shapes), crs=4326)
+
+
+def untorn(shapes: Iterable[shapely.Geometry]) -> list[shapely.Geometry]:
+    """Return shapes whose parts do not lie at both ends of the map, with false land in between."""
+    kept = []
+    for shape in shapes:
+        parts = []
+        for part in shapely.get_parts(shape):
+            west, south, east, _ = part.bounds
+            xy = shapely.get_coordinates(part)
+            ends = [xy[xy[:, 0] < 0], xy[xy[:, 0] >= 0]]
+            torn = east - west > 180 and south > -60  # Antarctica goes around
+            halves = [shapely.Polygon(end) for end in ends if len(end) > 2]
+            parts += halves if torn else [part]
+        kept.append(shapely.union_all([shapely.make_valid(part) for part in parts if part.area]))
+    return kept
 
 
 def places(path: Path) -> pd.DataFrame:

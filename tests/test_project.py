@@ -75,9 +75,9 @@ def test_the_readme_shows_each_notebooks_main_picture(notebook):
     assert f"<br>{shown['metadata']['caption']} |" in row
 
 
-def test_the_package_names_no_address_on_the_network():
+def test_the_package_names_no_address_on_the_network_but_one_to_read():
     files = [p for p in PACKAGE.rglob("*") if p.suffix in (".py", ".js", ".css", ".html", ".j2")]
     assert files
     address = re.compile(r"(https?:)?//[\w-]+(\.[\w-]+)+\.?/")
     told = {p.name: m[0] for p in files if (m := address.search(p.read_text(encoding="utf-8")))}
-    assert not told
+    assert told == {"questions.py": "https://desfontain.es/"}  # a link, which nothing loads

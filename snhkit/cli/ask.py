@@ -23,11 +23,12 @@ def ask(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     """Ask for what a release needs, show the command that makes it, and run it if wanted."""
     if not wanted or context.resilient_parsing:
         return
-    data, region = _file(), _where()
-    people, terms = _people(data)
+    (data, at), region = _file(), _where()
+    people, terms = _people(data, at)
     terms["region"] = region
     place = [f"--center={region.lat!r},{region.lon!r}", "--side-km", f"{region.side_m / 1000:g}"]
-    words = ["--data", str(data), *place, *people, *_price(data, terms), *_what(terms)]
+    columns = [word for role, name in at.items() for word in (f"--{role}", name)]
+    words = ["--data", str(data), *columns, *place, *people, *_price(data, terms), *_what(terms)]
     words += ["--out", _until("File to write", str, default=f"{data.stem}.snh")]
     title = _until(
         "Title of a page for readers, such as what, where and when; none", str, default=""
@@ -56,20 +57,26 @@ def _until(text: str, read: Callable[[str], Any], **options: Any) -> Any:
             say(f"{refusal}")
 
 
-def _file() -> Path:
-    """Ask for the file of records, and show its columns and its first rows."""
+def _file() -> tuple[Path, dict[str, Any]]:
+    """Ask for the file of records and, if need be, columns of positions; show its first rows."""
     from snhkit.data.sources.columns import rules_of
     from snhkit.data.sources.opening import open_source
 
     _say("file")
 
-    def read(path: str) -> Path:
-        part = open_source(path, rules_of()).parts[0]
+    def read(path: str, **at: Any) -> tuple[Path, dict[str, Any]]:
+        try:
+            part = open_source(path, rules_of(**at)).parts[0]
+        except InputError as refusal:
+            if at or "Say which it is" not in str(refusal):
+                raise
+            say(f"{refusal}")
+            return read(path, lat=_name("Column of latitudes"), lon=_name("Column of longitudes"))
         say(f"Columns: {', '.join(part.layout.names)}. First positions:")
         rows = next(iter(next(iter(part.blocks()))()))
         for lat, lon in zip(rows.lat[:_ROWS], rows.lon[:_ROWS], strict=True):
             say(f"  {lat:.5f}, {lon:.5f}")
-        return Path(path)
+        return Path(path), at
 
     return _until("File of records", read)
 
@@ -96,7 +103,11 @@ def _centre(text: str) -> "str | tuple[float, float]":
     return text if Path(text).is_file() else typed_place(text)
 
 
-def _people(data: Path) -> tuple[list[str], dict[str, Any]]:
+def _name(text: str) -> str:
+    return str(click.prompt(text)).strip()
+
+
+def _people(data: Path, at: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
     """Ask who may appear more than once; return options, and the terms for expected errors."""
     from snhkit.checks import typed_whole
     from snhkit.data.sources.columns import rules_of
@@ -104,14 +115,16 @@ def _people(data: Path) -> tuple[list[str], dict[str, Any]]:
     from snhkit.privacy import PrivacyUnit
 
     _say("people")
-    columns = open_source(data, rules_of()).parts[0].layout.names
+    columns = open_source(data, rules_of(**at)).parts[0].layout.names
 
     def column(name: str) -> str:
         if name != _NOBODY and name not in columns:
             raise InputError(f"There is no column {name!r}; the columns are {', '.join(columns)}.")
         return name
 
-    name = _until("Column of people, or nobody", column, default=people_column(data) or _NOBODY)
+    name = _until(
+        "Column of people, or nobody", column, default=people_column(data, **at) or _NOBODY
+    )
     if name == _NOBODY:
         return ["--unit", "record"], {}
     _say("most")

@@ -73,7 +73,7 @@ function render({ model, el }) {
       push.picked();
       if (view) send("view", view);
       else push.view();
-      around = el.closest(".snhkit-explorer");
+      around = el.closest(".snhkit-open") ? null : el.closest(".snhkit-explorer");  // whose rows are its boxes
       around?.addEventListener("focusin", keepKeys);
       around?.addEventListener("click", choose);
       around?.setAttribute("data-map", model.get("_token"));

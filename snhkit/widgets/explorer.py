@@ -102,7 +102,7 @@ class Explorer(w.VBox):
         ]  # fmt: skip
         self._body = Body(
             self._said,
-            side=[controls, *opener],
+            side=[*opener, controls],
             desk=self._desk,
             stage=[self._layers, self.map, self._strata, self._entry],
             every=self.every,

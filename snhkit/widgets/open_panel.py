@@ -9,7 +9,6 @@ from typing import Any
 import folium
 import ipywidgets as w
 
-from snhkit.data.sources.opening import people_column
 from snhkit.errors import InputError, SnhkitError
 from snhkit.geometry.region import MAX_SIDE_M, Region
 from snhkit.markup import html_table
@@ -25,6 +24,8 @@ from snhkit.widgets.wording import message
 
 _FIELDS = {
     "path": ("File", "trips.csv", "Path of a file of private records on this machine"),
+    "lat": ("Latitude", "column, if not found", "Column of latitudes, such as start_lat"),
+    "lon": ("Longitude", "column, if not found", "Column of longitudes, such as start_lng"),
     "title": ("Title", "of what you publish", "Title of pages and files; never the file's name"),
     "center": (
         "Centre",
@@ -61,7 +62,7 @@ _FIELDS = {
     "public": ("Public", "optional file", "Public points that show where queries are expected"),
 }
 _STEPS = {
-    "file": ("path", "time", "tz", "title"),
+    "file": ("path", "lat", "lon", "time", "tz", "title"),
     "place": ("center", "side_km", "drawing"),
     "people": ("units", "user", "kind", "alone", "why", "most", "bound_epsilon"),
     "price": ("others", "about", "errors", "preview", "budget"),
@@ -90,7 +91,7 @@ _PICTURES = (
 _UNITS = "<p>What is hidden?</p><ul class='snhkit-units'>{}</ul>".format(
     "".join(
         f'<li><svg viewBox="0 0 48 30" aria-hidden="true" fill="currentColor">{drawn}</svg>'
-        f"<b>{name}</b> {said}</li>"
+        f"<span><b>{name}</b> {said}</span></li>"
         for name, said, drawn in _PICTURES
     )
 )
@@ -128,7 +129,7 @@ class OpenPanel(w.VBox):
                 description=label,
                 placeholder=hint,
                 tooltip=tip,
-                style={"description_width": "64px"},
+                style={"description_width": "70px"},
                 layout={"width": "auto"},
             )
             for name, (label, hint, tip) in _FIELDS.items()
@@ -201,7 +202,7 @@ class OpenPanel(w.VBox):
         texts = self._texts()
         try:
             if self._step == 0:
-                found = people_column(OwnFile.found(texts))
+                found = OwnFile.people_of(texts)
                 if found is not None and not texts["user"]:
                     self.fields["user"].value = found
             elif self._step == 1:
@@ -323,6 +324,7 @@ class OpenPanel(w.VBox):
         else:
             most = session.dataset.unit.max_per_user
             file = replace(file, max_per_user=most, bound_epsilon=None)  # it is bought once
+            self._turn(len(self.steps))  # no question is left
             self.message.value = message(f"{_LEFT_OUT} {session.dataset.unit.counting}".strip())
             self._tell(file)
             self._opened(file, session)
@@ -330,4 +332,7 @@ class OpenPanel(w.VBox):
             self.button.disabled = False
 
     def _refuse(self, refusal: SnhkitError) -> None:
-        self.message.value = message(str(refusal), error=True)
+        said = str(refusal)
+        for name in ("lat", "lon"):
+            said = said.replace(f"{name}=...", _FIELDS[name][0])
+        self.message.value = message(said, error=True)

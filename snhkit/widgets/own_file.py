@@ -70,12 +70,12 @@ class OwnFile:
             if values[name].strip()
         }
         rest = {name: values[name].strip() or None for name in ("budget", "label", "bound_epsilon")}
-        user, most = cls.people(values, alone=alone)
-        read = {"user": user} | {name: values[name].strip() for name in ("time", "tz")}
+        _, most = cls.people(values, alone=alone)
+        read = {name: values[name].strip() for name in ("lat", "lon", "user", "time", "tz")}
         kind = values["kind"].strip() or "user"
         if read["tz"] and not read["time"]:
             raise InputError("A zone is for a column of times: name the column under Times.")
-        if kind != "user" and not (user and read["time"]):
+        if kind != "user" and not (read["user"] and read["time"]):
             raise InputError(
                 f"To hide a {kind}, name the columns of people and of times; or leave Hides empty."
             )
@@ -102,6 +102,12 @@ class OwnFile:
         return str(Path(path).expanduser().absolute())
 
     @classmethod
+    def people_of(cls, values: dict[str, str]) -> str | None:
+        """Return the column that looks like people, or None; InputError without positions."""
+        columns = {name: values[name].strip() or None for name in ("lat", "lon")}
+        return people_column(cls.found(values), **columns)
+
+    @classmethod
     def people(cls, values: dict[str, str], *, alone: bool) -> tuple[str, int | None]:
         """Return the column of people and the records kept of each; empty and None if none."""
         user, most = values["user"].strip(), whole_number("Records of each", values["most"])
@@ -110,7 +116,7 @@ class OwnFile:
                 "Give both the column of people and the number of records to keep of each, or "
                 "neither."
             )
-        found = None if user or alone else people_column(cls.found(values))
+        found = None if user or alone else cls.people_of(values)
         if found is not None:
             raise InputError(
                 f"The column {found!r} looks like people, who may appear more than once: name "

@@ -20,7 +20,7 @@ from snhkit.widgets.strata import side_by_side
 
 _A_SIDE, _MIXED, _DOTS = 250, 1_000, 250  # boxes of one size, of a range of sizes, and in a scatter
 _SIDES = 8  # sides of boxes on the curve of errors against box size
-_PREVIEWED = (0.1, 0.5, 2)  # values of epsilon
+_PREVIEWED = (0.1, 1)  # values of epsilon
 _MOST_INVENTED = 1_000_000
 _LARGER = 16  # that curve ends at this multiple of the largest chosen side
 

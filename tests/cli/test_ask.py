@@ -56,6 +56,19 @@ def test_the_answers_lead_to_a_command_that_works(people):
     assert again.exit_code == 0, again.output
 
 
+def test_columns_of_positions_are_asked_for_if_their_names_are_unusual(people):
+    rows = pd.read_csv(people / "t.csv").rename(columns={"lat": "start_lat", "lon": "start_lng"})
+    rows.to_csv(people / "t.csv", index=False)
+    said = asked(
+        "t.csv", "start", "start_lng", "t.csv", "start_lat", "start_lng", "43.038, -87.91", "2", "",
+        "3", "", "1000", "1", "0.5", "boxes", "", "ug", "", "", "n",
+    )  # fmt: skip
+    assert "no column is called 'start'" in " ".join(said.split())
+    words = command(said)
+    assert words[3:7] == ["--lat", "start_lat", "--lon", "start_lng"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+
+
 def test_nothing_is_spent_without_a_yes_and_districts_are_counted_directly(people):
     box = shapely.box(-87.92, 43.03, -87.90, 43.045)
     gpd.GeoDataFrame({"name": ["W"]}, geometry=[box], crs=4326).to_file(people / "w.geojson")

@@ -10,7 +10,8 @@ class MapOnPage:
 
     def hold(self) -> None:
         """Find the frame of the map, which another city's map replaces."""
-        self.frame = self.around.locator("iframe").element_handle().content_frame()
+        maps = self.around.locator("iframe:not(.snhkit-open iframe)")
+        self.frame = maps.element_handle().content_frame()
         self.frame.wait_for_selector(".leaflet-draw-draw-rectangle", state="attached")
 
     def drag(self, *points: tuple[float, float]) -> None:

@@ -265,11 +265,26 @@ def test_an_analyst_opens_a_file_by_questions(app, window, tmp_path, screen):
     def press(name: str) -> None:
         explorer.get_by_role("button", name=name, exact=True).press("Enter")
 
+    at = explorer.get_by_role("button", name="Open a file of your own").bounding_box()
+    assert at["y"] + at["height"] <= screen[1]  # found without scrolling
     press("Open a file of your own")
     explorer.get_by_label("File", exact=True).fill(str(file))
     press("Next")
-    explorer.get_by_label("Centre").fill("46.877, -96.789")
+    typed = explorer.get_by_label("Centre")
+    typed.fill("46.877, -96.7")
     explorer.get_by_label("Side, km").fill("8")
+    earth = explorer.locator(".snhkit-open iframe").content_frame
+    earth.locator(".snhkit-name", has_text="Fargo").wait_for()
+    square = earth.locator("path.snhkit-box")
+    square.wait_for()
+    square.click()
+    for _ in range(20):
+        window.keyboard.press("ArrowLeft")
+    window.wait_for_function("(e) => !e.value.endsWith(' -96.7')", arg=typed.element_handle())
+    lat, lon = map(float, typed.input_value().split(","))
+    assert lat == pytest.approx(46.877, abs=1e-3)
+    assert lon < -96.71
+    typed.fill("46.877, -96.789")
     press("Next")
     people = explorer.get_by_label("People")
     people.wait_for()

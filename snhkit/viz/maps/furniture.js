@@ -51,10 +51,10 @@ const snhkit = {
     }
     const marks = L.layerGroup().addTo(map);
     const write = () => {  // the first names, and so the largest places, that do not cover each other
-      const view = map.getBounds(), taken = [];
+      const view = map.getBounds(), size = map.getSize(), taken = [];
       marks.clearLayers();
       for (const [lat, lon, text, kind] of names) {
-        if (taken.length === 30) break;
+        if (taken.length >= Math.min(30, (size.x * size.y) / 6_000)) break;
         if (!view.contains([lat, lon])) continue;
         const { x, y } = map.latLngToLayerPoint([lat, lon]), wide = 3.5 * text.length;  // half of it
         if (taken.some(([a, b, half]) => Math.abs(a - x) < half + wide && Math.abs(b - y) < 15)) continue;

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import shapely
 
+from snhkit.data import CITIES
 from snhkit.geometry import Region
 
 if TYPE_CHECKING:
@@ -36,8 +37,9 @@ def land(region: Region | None) -> dict[str, Any]:
     kinds "place" (a town) and "area" (a county or country), ``source`` an attribution.
     """
     if region is None:
-        shapes = _frame("countries").geometry.to_numpy()
-        return _told(shapes, _places(shapely.box(-180, -90, 180, 90), None), "countries")
+        places = _places(shapely.box(-180, -90, 180, 90), None)
+        names = places[len(CITIES) :] + places[: len(CITIES)]  # the largest first
+        return _told(_frame("countries").geometry.to_numpy(), names, "countries")
     south, west, north, east = region.bounds
     high, wide = _MARGIN * (north - south), _MARGIN * (east - west)
     shown = shapely.box(west - wide, south - high, east + wide, north + high)

@@ -135,7 +135,7 @@ async function snhkitStory(base64) {
     });
     [...$("stops").children].forEach((span, i) => { span.className = i === stop ? "here" : ""; });
     $("said").textContent = sentence();
-    $("sure").textContent = percent(sure);
+    $("sure").textContent = `${(100 * sure).toPrecision(3)} %`;  // "at most 50 %" would be too little
     $("guess").style.setProperty("--share", `${200 * (sure - 0.5)}%`);
     $("off").textContent = percent(layer.errors[0]);
     $("error").style.setProperty("--share", `${Math.min(100 * layer.errors[0], 100)}%`);

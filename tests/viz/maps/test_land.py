@@ -21,6 +21,15 @@ def test_the_whole_earth_has_its_countries_and_all_places():
     told = land(None)
     assert {"Nairobi", "Graz", "Suva"} < {name for _, _, name, _ in told["names"]}
     assert len(told["shapes"]["geometries"]) > 200
+    assert told["names"][0][2] == "Tokyo"
+
+
+@pytest.mark.parametrize(("lat", "lon", "country"), [(66, -18, "Iceland"), (66.5, 14, "Norway")])
+def test_no_land_of_the_date_line_is_on_the_other_side_of_the_earth(lat, lon, country):
+    told = land(Region.around(lat=lat, lon=lon, side_m=13_000))["names"]
+    areas = {name for _, _, name, kind in told if kind == "area"}
+    assert country in areas
+    assert "Russia" not in areas
 
 
 def test_a_wide_region_names_its_largest_cities_only():

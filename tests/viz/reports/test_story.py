@@ -1,6 +1,7 @@
 """The story of epsilon: what the page answers equals Python's answers, to the digit."""
 
 import json
+import math
 import os
 import re
 
@@ -113,6 +114,8 @@ def test_a_reader_sees_the_numbers_of_python(chromium, page, size, theme):
             "(e, v) => { e.value = v; e.dispatchEvent(new Event('input')); }", stop
         )
         window.wait_for_selector(f"html[data-stop='{stop}']")
+        sure = 100 / (1 + math.exp(-story_data.STOPS[stop]))
+        assert window.locator("#sure").inner_text() == f"{sure:.3g} %"
         shown = np.array(window.evaluate("(b) => b.map(snhkitStoryOpen.answer)", boxes.tolist()))
         np.testing.assert_array_equal(shown[:, 0], exact_counts(records, queries))
         for k in range(4):
