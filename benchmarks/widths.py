@@ -264,9 +264,9 @@ if __name__ == "__main__":
     rows = pd.read_json(given.file, orient="records", lines=True)
     rule(rows)
     print(labels(rows).save(given.out))
-    regret(
-        rows[(rows["dataset"] == rows["city"]) & rows["city"].isin(list(CALIBRATION))], "Identity"
-    )
+    whole = rows[rows["dataset"] == rows["city"]]
+    for words, cities in (("cities of the fit", CALIBRATION), ("cities held out", HELD_OUT)):
+        regret(whole[whole["city"].isin(list(cities))], f"Identity, {words}")
     if given.snh:
         found = of_snh(rows, given.folder, given.snh, list(given.epsilons))
         narrower(found)
