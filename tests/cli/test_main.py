@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 import pytest
 
+import snhkit as snh
 from snhkit.cli.main import app
-from snhkit.data import CITIES
 
 WHERE = ["--center", "43.038,-87.91", "--side-km", "2"]
 
@@ -251,5 +251,5 @@ def test_what_is_printed_fits_80_columns(run, trips):
         assert code == 0
         out += told
         if words[0] == "cities":
-            assert [line.split()[0] for line in told.splitlines()] == list(CITIES)
+            assert [line.split()[0] for line in told.splitlines()] == list(snh.CITIES)
     assert {line for line in out.splitlines() if len(line) > 80} == set()
