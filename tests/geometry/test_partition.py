@@ -32,13 +32,6 @@ def edges(cells: Partition) -> list[np.ndarray]:
     return [a.copy() for a in (cells.x0, cells.y0, cells.x1, cells.y1)]
 
 
-@given(st.integers(0, 2**32), st.integers(1, 40))
-def test_whatever_cuts_a_region_is_a_partition(seed, count):
-    cells = cut(np.random.default_rng(seed), count)
-    assert len(cells) == count
-    assert cells.areas.sum() == pytest.approx(CITY.side_m**2)
-
-
 @given(st.integers(0, 2**32), st.integers(2, 20), st.integers(0, 3), st.booleans())
 def test_one_edge_moved_by_one_bit_is_no_partition(seed, count, which, up):
     rng = np.random.default_rng(seed)
