@@ -46,9 +46,10 @@ def test_the_right_scale_passes_and_a_tenth_more_or_less_fails(scale, laplace_p)
 
 
 @pytest.mark.chance(3 * FALSE_ALARM)
-def test_draws_are_uncorrelated():
+@pytest.mark.parametrize("draw", [discrete_laplace, discrete_gaussian])
+def test_draws_are_uncorrelated(draw):
     # 65,536 draws are made at a time, so a word that is used twice would show at that distance.
-    draws = discrete_laplace(3 * 65_536, Fraction(20), SystemEntropy()) / 20
+    draws = draw(3 * 65_536, Fraction(20), SystemEntropy()) / 20
     limit = norm.isf(FALSE_ALARM / 2)
     for lag in (1, 2, 65_536):
         products = draws[lag:] * draws[:-lag]
@@ -82,15 +83,18 @@ def test_a_count_gets_noise_of_sensitivity_over_epsilon():
 
 
 @pytest.mark.chance(FALSE_ALARM)
-def test_the_distribution_is_that_of_opendp():
+@pytest.mark.parametrize(("draw", "far"), [(discrete_laplace, 12), (discrete_gaussian, 8)])
+def test_the_distribution_is_that_of_opendp(draw, far):
     """With 40,000 of their draws, a tenth is missed with probability below 1e-18."""
     dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
-    theirs = np.array(dp.m.make_laplace(*space, scale=2.5)([0] * 40_000))
+    distance = dp.l1_distance(T=int) if draw is discrete_laplace else dp.l2_distance(T=float)
+    make = dp.m.make_laplace if draw is discrete_laplace else dp.m.make_gaussian
+    vectors = dp.vector_domain(dp.atom_domain(T=int))
+    theirs = np.array(make(vectors, distance, scale=2.5)([0] * 40_000))
 
     def p_value(scale: Fraction) -> float:
-        ours = discrete_laplace(DRAWS, scale, SystemEntropy())
-        table = [np.bincount(np.clip(x, -12, 12) + 12) for x in (ours, theirs)]
+        ours = draw(DRAWS, scale, SystemEntropy())
+        table = [np.bincount(np.clip(x, -far, far) + far) for x in (ours, theirs)]
         return chi2_contingency(table).pvalue
 
     assert p_value(Fraction(5, 2)) > FALSE_ALARM
