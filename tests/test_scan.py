@@ -13,7 +13,6 @@ import shapely
 import snhkit as snh
 from snhkit.data import scan_points
 from snhkit.errors import BudgetExceeded, InputError, SnhkitError
-from snhkit.neural import SNH, FeatureGrid, Networks
 from snhkit.privacy import PointSource, SystemEntropy
 from snhkit.privacy.fingerprint import fingerprint
 
@@ -35,9 +34,7 @@ BUILDERS = [
     snh.Privelet(),
     snh.HDMM(),
     snh.Tessellation(HALVES),
-    SNH(cell_m=400, sizes_m=(500, 900), networks=Networks(
-        k=2, network=FeatureGrid((8,)), steps=3, batch=512)),
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ folder, the computer and the user.
 """
 
 import base64
+import contextlib
 import getpass
 import io
 import os
@@ -17,6 +18,7 @@ import sys
 import traceback
 import zlib
 from collections.abc import Sequence
+from pathlib import Path
 
 import geopandas as gpd
 import numpy as np
@@ -146,53 +148,6 @@ def test_nothing_that_is_made_of_a_release_has_a_trace(name, records):
         assert traces(text) == [], what
 
 
-@pytest.mark.parametrize("method", ["identity", "ag", "privtree"])
-def test_the_command_line_writes_no_trace(method, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    folder = tmp_path / "private"
-    folder.mkdir()
-    lat, lon = REGION.to_latlon(np.random.default_rng(3).normal(1_000, 200, (99, 2)))
-    pd.DataFrame({"lat": [*lat, LAT], "lon": [*lon, LON]}).to_csv(folder / "t.csv", index=False)
-    (tmp_path / "b.csv").write_text("south,west,north,east\n43.04,-87.92,43.045,-87.9\n")
-    release = (
-        f"release --data private/t.csv --center 43.038,-87.91 --side-km 2 --method {method} "
-        "--epsilon 0.5 --budget 1 --ledger l --out "
-    )
-    for line in (
-        release + "a.snh", "card a.snh --out a.md",
-        "card a.snh --out a.json", "verify a.snh --ledger l", "ledger l",
-        "answer a.snh --boxes b.csv --out c.csv",
-        release + "b.snh", release + "c.snh",  # the last exceeds the budget
-    ):  # fmt: skip
-        monkeypatch.setattr(sys, "argv", ["snhkit", *line.split()])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code
-        assert code == (2 if line.endswith("c.snh") else 0), line
-        told = capsys.readouterr()
-        assert traces((told.out + told.err).encode()) == [], line
-    written = [path for path in tmp_path.iterdir() if path.is_file()]
-    assert len(written) == 9
-    for path in written:
-        assert traces(path.read_bytes()) == [], path.name
-
-
-def test_the_release_keeps_what_is_for_the_owner_apart(tmp_path, monkeypatch, capsys):
-    """Standard output is the card; the number of rows is on standard error alone."""
-    monkeypatch.chdir(tmp_path)
-    lat, lon = REGION.to_latlon(np.full((77, 2), 1_000.0))
-    pd.DataFrame({"lat": lat, "lon": lon}).to_csv("t.csv", index=False)
-    words = "release --data t.csv --center 43.038,-87.91 --side-km 2 --method identity "
-    words += "--cell-m 500 --epsilon 1 --budget 1 --out a.snh"
-    monkeypatch.setattr(sys, "argv", ["snhkit", *words.split()])
-    main()
-    told = capsys.readouterr()
-    assert "77" not in told.out
-    assert "77 of 77 rows kept" in told.err
-
-
 NAMES = [b"patients", b"infectious", b"secret-laptop", b"dr-nosy"]
 """Parts of the names of a file, its folder, a computer and a user."""
 
@@ -212,7 +167,7 @@ def telling(tmp_path, monkeypatch):
     folder.mkdir()
     lat, lon = REGION.to_latlon(np.random.default_rng(3).normal(1_000, 200, (99, 2)))
     started = pd.date_range("2026-11-01", periods=99, freq="h")
-    rows = pd.DataFrame({"lat": lat, "lon": lon, "started": started})
+    rows = pd.DataFrame({"lat": [*lat[1:], LAT], "lon": [*lon[1:], LON], "started": started})
     rows.to_csv(folder / "patients.csv", index=False)
     lat, lon = REGION.to_latlon(np.random.default_rng(4).normal(900, 200, (99, 2)))
     pd.DataFrame({"lat": lat, "lon": lon}).to_csv(folder / "patients-public.csv", index=False)
@@ -234,7 +189,7 @@ def telling(tmp_path, monkeypatch):
         ("within", "--method ug"),
     ],
 )
-def test_what_the_command_line_publishes_names_no_file(
+def test_what_the_command_line_publishes_names_no_file_and_has_no_trace(
     given, method, telling, tmp_path, monkeypatch, capsys
 ):
     out = tmp_path / "out"
@@ -266,17 +221,27 @@ def test_what_the_command_line_publishes_names_no_file(
         f"answer {out}/a.snh --boxes {stem}-boxes.csv --json",
         f"answer {out}/a.snh --boxes {stem}-wards.geojson --out {out}/c.geojson",
         f"story --out {out}/story.html",
+        f"verify {out}/a.snh --ledger {stem}.csv.ledger", f"ledger {stem}.csv.ledger",
+        f"{release} --epsilon 9 --out {out}/more/a.snh",  # exceeds the budget
     )  # fmt: skip
     if given != "relative":  # the other commands are given no other paths
         lines = [line for line in lines if f"{out}/a.snh" in line and "--raster" not in line]
     for line in lines:
         monkeypatch.setattr(sys, "argv", ["snhkit", *line.split()])
-        main()  # no error
-        assert traces(capsys.readouterr().out.encode(), needles=NAMES) == [], line
+        if refused := "/more/" in line:
+            (out / "more").mkdir()
+        with pytest.raises(SystemExit, match="2") if refused else contextlib.nullcontext():
+            main()
+        told = capsys.readouterr()
+        assert traces((told.out + told.err).encode()) == [], line
+        if ".ledger" not in line:  # whose name is for the owner
+            assert traces(told.out.encode(), needles=NAMES) == [], line
     written = sorted(path for path in out.iterdir() if path.is_file())
     assert len(written) == (13 if given == "relative" else 6)
     for path in written:
         assert traces(path.read_bytes() + os.fsencode(path.name), needles=NAMES) == [], path.name
+        assert traces(path.read_bytes()) == [], path.name
+    assert traces(Path(f"{stem}.csv.ledger").read_bytes()) == []
 
 
 def test_a_page_needs_a_title_which_is_never_the_name_of_the_file(telling, monkeypatch, capsys):

@@ -59,9 +59,9 @@ from snhkit.methods import METHODS
 from snhkit.viz.figures import method_styles
 
 assert list(METHODS)[-1] == "quarters" and "broken" not in METHODS
-told = ["compare", "--methods", "quarters,ug", "--n", "1000", "--epsilon", "0.5"]
-app(told, standalone_mode=False)
-explorer = snh.explore(methods=["quarters"])
+words = "compare --methods quarters,ug --city fargo --n 500 --epsilon 0.5 --queries 9"
+app(words.split(), standalone_mode=False)
+explorer = snh.explore(city="fargo", n=500, methods=["quarters"])
 assert explorer._controls.ticks["quarters"].value
 styles = method_styles(["Quarters", "UG"])
 assert styles["Quarters"] != styles["UG"]
@@ -91,6 +91,7 @@ def test_a_package_of_ones_own_adds_the_method_of_contributing(tmp_path):
     (other / "entry_points.txt").write_text("\n".join(lines[:2]))
     done = subprocess.run(
         [sys.executable, "-c", TRIED],
+        cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,

@@ -34,17 +34,6 @@ class TestLedger:
         assert code == 0
         assert "spent 0.8, left 1.2" in err
 
-    def test_a_ledger_may_lie_elsewhere(self, run, trips, tmp_path, listed):
-        (tmp_path / "kept").mkdir()
-        words = ["release", *trips, *self.WORDS, "--budget", "1", "--out", "a.snh"]
-        assert run(*words, "--ledger", "kept/trips.ledger")[0] == 0
-        assert listed(tmp_path / "kept") == [
-            "trips.ledger",
-            "trips.ledger.key",
-            "trips.ledger.lock",
-        ]
-        assert not (tmp_path / "t.csv.ledger").exists()
-
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
 @pytest.mark.filterwarnings("default::snhkit.errors.LedgerWarning")

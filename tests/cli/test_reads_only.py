@@ -26,7 +26,6 @@ COMMANDS = {
     "districts": ("answer", "a.snh", "--districts", "FILE"),
     "verify": ("verify", "FILE", "--ledger", "t.csv.ledger"),
     "verify, ledger": ("verify", "a.snh", "--ledger", "FILE"),
-    "verify, key": ("verify", "a.snh", "--key", "FILE", "--signature", "FILE"),
     "plan": ("plan", "--public", "FILE", "--center", "43.038,-87.91", "--side-km", "2"),
     "release, ledger": (
         "release", "--data", "t.csv", "--center", "43.038,-87.91", "--side-km", "2", "--method",

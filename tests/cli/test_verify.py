@@ -1,6 +1,5 @@
 """Cards, and a release's entry in its ledger."""
 
-import json
 from fractions import Fraction
 
 import pytest
@@ -75,16 +74,6 @@ def test_an_entry_that_says_something_else_is_refused(run, tmp_path, monkeypatch
             code, _, err = run("verify a.snh --ledger t.csv.ledger")
         assert code == 2
         assert told in err
-
-
-def test_cards_are_written_from_a_release(run, tmp_path):
-    run(RELEASE + "a.snh")
-    code, out, err = run("card a.snh")
-    assert (code, err) == (0, "")
-    assert out.startswith("# Release")
-    assert run("card a.snh --out a.json")[:2] == (0, "")
-    card = json.loads((tmp_path / "a.json").read_text())
-    assert (card["epsilon"], card["checksum"]) == ("1/2", snh.load(tmp_path / "a.snh").checksum)
 
 
 def test_a_change_of_any_part_of_a_release_is_found(run, tmp_path):

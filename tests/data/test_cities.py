@@ -5,14 +5,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from snhkit.data import CITIES, City, city
+from snhkit.data import CITIES, city
 from snhkit.errors import InputError
-
-
-def test_four_cities_of_each_density():
-    assert len(CITIES) == 12
-    for density in ("low", "medium", "high"):
-        assert sum(c.density == density for c in CITIES.values()) == 4
 
 
 @pytest.mark.parametrize("key", CITIES)
@@ -35,11 +29,6 @@ def test_a_misspelling_is_met_with_what_is_near():
         city("san fransisco")
     with pytest.raises(InputError, match=r"'x{60}'\. The cities are: "):
         city("x" * 10_000)
-
-
-def test_a_city_is_a_value():
-    assert CITIES["fargo"] == City("fargo", "Fargo", 46.877, -96.789, "low", "fargo", 4.007187, 270)
-    assert len({*CITIES.values()}) == 12
 
 
 def test_published_figures_are_those_of_the_authors_table():

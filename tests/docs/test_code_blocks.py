@@ -156,6 +156,8 @@ def test_every_block_is_of_a_kind_that_runs(page):
 def test_the_code_blocks_of_a_page_run(page, files, tmp_path, monkeypatch):
     shutil.copytree(files, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
+    # The figures of a comparison's page, which take seconds, are drawn in tests/cli.
+    monkeypatch.setattr("snhkit.viz.reports.report.report_html", lambda *_, **__: "a page")
     program: dict[str, object] = {"__name__": "page"}
     for block in blocks(PAGES[page].read_text(encoding="utf-8")):
         if block.language == "python":

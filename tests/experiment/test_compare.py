@@ -1,7 +1,6 @@
 """Comparing releases, on a case worked by hand."""
 
 import json
-import re
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -13,7 +12,6 @@ from snhkit.errors import InputError
 from snhkit.experiment import OWNER_ONLY
 from snhkit.experiment.compare import Comparison, Plan, run
 from snhkit.experiment.evaluation import anywhere
-from snhkit.methods import METHODS, method
 
 CITY = snh.Region.around(lat=43.04, lon=-87.91, side_m=1_000)
 
@@ -80,13 +78,6 @@ def test_by_hand(records, boxes):
     assert table["bytes"].tolist() == [5, 5]
     assert (table["query_us"] >= 0).all()
     assert table.attrs["warning"] == OWNER_ONLY
-
-
-def test_bytes_are_those_of_the_saved_file(records, boxes, tmp_path):
-    data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
-    release = data.release(snh.UniformGrid(), epsilon=1)
-    size = release.save(tmp_path / "a.snh").stat().st_size
-    assert snh.compare({"UG": release}, boxes, truth=records)["bytes"].tolist() == [size]
 
 
 def test_without_noise_nothing_errs_and_answers_add_up(records, boxes):
@@ -192,21 +183,3 @@ def test_run_passes_the_cell_width_on_and_keeps_seeds_apart_from_real_noise(reco
     assert releases[0].hyperparameters["cell_m"] == 100
     answers = [release.answer(boxes).tolist() for release in releases]
     assert answers[0] == answers[1] != answers[2]
-
-
-def test_methods_have_titles_and_builders():
-    assert [METHODS[name].title for name in ("ug", "snh", "denoised")] == [
-        "UG",
-        "SNH",
-        "Denoised grid",
-    ]
-    assert METHODS["identity"].builder(cell_m=30) == snh.Identity(30)
-    assert METHODS["ug"].builder(cell_m=30) == snh.UniformGrid()
-    assert METHODS["snh"].builder(sizes_m=(50, 200), cell_m=30) == snh.SNH(30, (50, 200))
-
-
-def test_a_misspelt_method_is_told_what_there_is():
-    with pytest.raises(InputError, match=re.escape("'identiy'; the methods are ug, identity, ")):
-        method("identiy")
-    with pytest.raises(InputError, match="Did you mean identity"):
-        method("identiy")

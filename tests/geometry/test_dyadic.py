@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snhkit.errors import InputError
-from snhkit.geometry import Partition, Points, Region
+from snhkit.geometry import Points, Region
 from snhkit.geometry.dyadic import hilbert_curve, runs_on_curve, square_of, squares_at
 
 CITY = Region.around(lat=0, lon=0, side_m=13.2)
@@ -28,13 +28,6 @@ def test_the_edge_of_the_region_is_inside():
     assert square_of(Points(CITY, [[last, last]]), 24).tolist() == [4**24 - 1]
     with pytest.raises(InputError, match="from 0 to 24, not 25"):
         square_of(Points(CITY, [[0, 0]]), 25)
-
-
-def test_all_squares_of_a_depth_are_a_partition():
-    number = np.arange(4**3)
-    cells = Partition.dyadic(CITY, np.full(64, 3), *squares_at(number))
-    points = Points(CITY, np.random.default_rng(0).uniform(0, CITY.side_m, (500, 2)))
-    assert (cells.count(points).counts == np.bincount(square_of(points, 3), minlength=64)).all()
 
 
 @given(st.floats(10, 200_000), st.integers(1, 24), st.integers(0, 2**32))

@@ -32,13 +32,6 @@ def edges(cells: Partition) -> list[np.ndarray]:
     return [a.copy() for a in (cells.x0, cells.y0, cells.x1, cells.y1)]
 
 
-@given(st.integers(0, 2**32), st.integers(1, 40))
-def test_whatever_cuts_a_region_is_a_partition(seed, count):
-    cells = cut(np.random.default_rng(seed), count)
-    assert len(cells) == count
-    assert cells.areas.sum() == pytest.approx(CITY.side_m**2)
-
-
 @given(st.integers(0, 2**32), st.integers(2, 20), st.integers(0, 3), st.booleans())
 def test_one_edge_moved_by_one_bit_is_no_partition(seed, count, which, up):
     rng = np.random.default_rng(seed)
@@ -136,17 +129,6 @@ def test_dyadic_squares_of_different_depths_fit():
         Partition.dyadic(CITY, depth + 30, column, row)
 
 
-def test_cells_as_boxes():
-    cells = Partition.split(Grid(CITY, 2), np.array([[1, 2], [3, 1]]))
-    boxes = cells.boxes()
-    assert isinstance(boxes, RangeQueries)
-    assert (boxes.x == cells.x0).all()
-    assert boxes.x + boxes.width == pytest.approx(cells.x1)
-
-
-CITY = Region.around(lat=0, lon=0, side_m=13.2)
-
-
 def by_area(cells: Partition, values: np.ndarray, q: RangeQueries) -> np.ndarray:
     squares = shapely.box(cells.x0, cells.y0, cells.x1, cells.y1)
     asked = shapely.box(q.x, q.y, q.x + q.width, q.y + q.height)
@@ -168,16 +150,6 @@ def test_part_of_a_cell_counts_as_its_share(seed, m, count):
     q = RangeQueries(CITY, *low, *np.maximum(high - low, 0))
     got = DensityTable(cells, values).sums(q)
     np.testing.assert_allclose(got, by_area(cells, values, q), atol=1e-9)
-
-
-def test_a_cell_holds_its_value_and_the_region_all():
-    rng = np.random.default_rng(2)
-    cells = Partition.split(Grid(CITY, 10), rng.integers(1, 30, (10, 10)))
-    values = rng.integers(-5, 1_000, len(cells))
-    table = DensityTable(cells, values)
-    np.testing.assert_allclose(table.sums(cells.boxes()), values, atol=1e-6)
-    everything = RangeQueries(CITY, [-1], [-1], [99], [99])
-    np.testing.assert_allclose(table.sums(everything), [values.sum()], rtol=1e-12)
 
 
 def test_no_area_counts_exactly_nothing():

@@ -49,21 +49,6 @@ def test_users_are_whole_numbers_and_no_name_is_quoted(user):
     assert "alice" not in str(refusal.value)
 
 
-def test_records_cannot_be_changed_from_outside():
-    xy, user = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([0, 1])
-    points = Points(CITY, xy, user)
-    xy += 50
-    user[:] = 7
-    assert points.xy.tolist() == [[1, 2], [3, 4]]
-    assert points.user is not None
-    assert points.user.tolist() == [0, 1]
-    for array in (points.xy, points.user):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 5
-    with pytest.raises(AttributeError):
-        points.xy = xy  # pyright: ignore[reportAttributeAccessIssue]
-
-
 def test_masked_rows_are_not_counted_as_if_they_were_there():
     xy = np.ma.masked_array([[1, 1], [2, 2]], mask=[[0, 0], [1, 0]])
     with pytest.raises(InputError, match=r"row 1 .* is not inside"):

@@ -69,12 +69,6 @@ def test_the_antimeridian_is_no_edge(lon):
     assert far - west < 0.2
 
 
-@pytest.mark.parametrize("lat", [80, -80, 85])
-def test_high_latitudes_work(lat):
-    region = Region.around(lat=lat, lon=25, side_m=20_000)
-    assert region.contains(region.to_xy(lat, 25)[None]).all()
-
-
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("given_values", "message"),

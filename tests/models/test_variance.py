@@ -86,17 +86,6 @@ def test_what_least_squares_leaves_is_exact(seed, sides):
     np.testing.assert_allclose(noise.variance(Grid(CITY, m), queries), expected, atol=1e-9)
 
 
-def test_a_tree_of_two_levels_by_hand():
-    """Root and quarters of variance 1.
-
-    The whole is 0.8 root + 0.2 sum: 0.64 + 4 * 0.04. A quarter is itself and a fifth of what the
-    root has above the sum: 0.64 + 3 * 0.04 + 0.04.
-    """
-    noise = BlockNoise.consistent([1, 2], [1, 1], [1, 1])
-    queries = RangeQueries(CITY, [0, 0], [0, 0], [400, 200], [400, 200])
-    np.testing.assert_allclose(noise.variance(Grid(CITY, 2), queries), [0.8, 0.8])
-
-
 def test_a_grid_without_known_noise_says_nan():
     model = GridModel(Grid(CITY, 2), np.ones((2, 2)))
     assert np.isnan(model.noise_variance(boxes(0))).all()

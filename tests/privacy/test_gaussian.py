@@ -4,13 +4,12 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import opendp.prelude as dp
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest, chi2_contingency, chisquare, norm
+from scipy.stats import binomtest, chisquare, norm
 
-from snhkit.errors import InputError, SnhkitError
+from snhkit.errors import InputError
 from snhkit.geometry import Histogram
 from snhkit.privacy import (
     ReplayableEntropy,
@@ -22,7 +21,7 @@ from snhkit.privacy import (
     noise_variance,
 )
 from snhkit.privacy.noise import noisy_count, noisy_histogram
-from snhkit.privacy.scale import gaussian_scale, inverse_scale
+from snhkit.privacy.scale import gaussian_scale
 
 FALSE_ALARM = 1e-8
 DRAWS = 200_000
@@ -52,21 +51,16 @@ def p_value(draws: np.ndarray, scale: Fraction) -> float:
     return float(chisquare(seen, share * len(draws)).pvalue)
 
 
-@pytest.mark.chance(FALSE_ALARM)
+@pytest.mark.chance(2 * FALSE_ALARM)
 @scales
 def test_draws_follow_the_exact_probabilities_and_no_scale_a_tenth_off(scale):
-    draws = discrete_gaussian(DRAWS, scale, SystemEntropy())
-    assert p_value(draws, scale) > FALSE_ALARM
-    assert p_value(draws, scale * TENTH) < FALSE_ALARM
-    assert p_value(draws, scale / TENTH) < FALSE_ALARM
-
-
-@pytest.mark.chance(FALSE_ALARM)
-@scales
-def test_both_signs_are_equally_probable(scale):
+    """Both signs are equally probable, too."""
     draws = discrete_gaussian(DRAWS, scale, SystemEntropy())
     above, below = int((draws > 0).sum()), int((draws < 0).sum())
     assert binomtest(above, above + below).pvalue > FALSE_ALARM
+    assert p_value(draws, scale) > FALSE_ALARM
+    assert p_value(draws, scale * TENTH) < FALSE_ALARM
+    assert p_value(draws, scale / TENTH) < FALSE_ALARM
 
 
 @pytest.mark.chance(FALSE_ALARM)
@@ -77,30 +71,6 @@ def test_the_tail_beyond_three_and_four_scales_has_its_exact_weight():
     for far in (15, 20):
         share = weights[abs(x) > far].sum() / weights.sum()
         assert binomtest(int((draws > far).sum()), draws.size, share).pvalue > FALSE_ALARM / 2
-
-
-@pytest.mark.chance(FALSE_ALARM)
-def test_the_distribution_is_that_of_opendp():
-    dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l2_distance(T=float)
-    theirs = np.array(dp.m.make_gaussian(*space, scale=2.5)([0] * 40_000))
-
-    def p(scale: Fraction) -> float:
-        ours = discrete_gaussian(DRAWS, scale, SystemEntropy())
-        return chi2_contingency([np.bincount(np.clip(x, -8, 8) + 8) for x in (ours, theirs)]).pvalue
-
-    assert p(Fraction(5, 2)) > FALSE_ALARM
-    assert p(Fraction(5, 2) * TENTH) < FALSE_ALARM
-    assert p(Fraction(5, 2) / TENTH) < FALSE_ALARM
-
-
-@pytest.mark.chance(3 * FALSE_ALARM)
-def test_draws_are_uncorrelated():
-    draws = discrete_gaussian(3 * 65_536, Fraction(20), SystemEntropy()) / 20
-    for lag in (1, 2, 65_536):
-        products = draws[lag:] * draws[:-lag]
-        limit = norm.isf(FALSE_ALARM / 2)
-        assert abs(products.mean()) / (products.std() / np.sqrt(products.size)) < limit
 
 
 @given(
@@ -129,18 +99,6 @@ def test_the_largest_and_least_scales_fit():
     assert not discrete_gaussian(100, Fraction(1, 2**61), SystemEntropy()).any()
 
 
-@pytest.mark.parametrize("word", [0, 2**64 - 1])
-def test_a_broken_source_of_entropy_is_detected(word):
-    class Stuck:
-        replayable = False
-
-        def words(self, count):
-            return np.full(count, word, np.uint64)
-
-    with pytest.raises(SnhkitError, match="entropy is broken"):
-        discrete_gaussian(10, Fraction(3), Stuck())
-
-
 @pytest.mark.chance(FALSE_ALARM)
 @pytest.mark.parametrize(("rho", "sensitivity"), [(Fraction(1, 50), 1), (Fraction(1, 2), 7)])
 def test_a_histogram_gets_noise_of_its_rho(rho, sensitivity, histogram: Histogram):
@@ -166,12 +124,6 @@ def test_the_variance_is_that_of_the_probabilities(rho):
     weights = np.exp(-((x / scale) ** 2) / 2)
     expected = (weights * x**2).sum() / weights.sum()
     assert noise_variance(Rho(rho), 1) == pytest.approx(expected, rel=1e-9)
-
-
-def test_the_inverse_scale_is_that_of_laplace_noise_of_the_same_variance():
-    rho = Rho(Fraction(1, 10**4))
-    same = inverse_scale(rho, 3)
-    assert 2 / same**2 == pytest.approx(noise_variance(rho, 3), rel=1e-6)
 
 
 @pytest.mark.chance(2 * FALSE_ALARM)

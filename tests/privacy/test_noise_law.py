@@ -10,7 +10,7 @@ import opendp.prelude as dp
 import pytest
 from scipy.stats import binomtest, chi2_contingency, norm
 
-from snhkit.geometry import Grid, Histogram, Points, Region
+from snhkit.geometry import Histogram
 from snhkit.privacy import ReplayableEntropy, SystemEntropy, discrete_gaussian, discrete_laplace
 from snhkit.privacy.noise import noisy_count, noisy_histogram
 
@@ -33,27 +33,23 @@ scales = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.chance(FALSE_ALARM)
+@pytest.mark.chance(2 * FALSE_ALARM)
 @scales
 def test_the_right_scale_passes_and_a_tenth_more_or_less_fails(scale, laplace_p):
+    """Both signs are equally probable, too."""
     draws = discrete_laplace(DRAWS, scale, SystemEntropy())
+    above, below = int((draws > 0).sum()), int((draws < 0).sum())
+    assert binomtest(above, above + below).pvalue > FALSE_ALARM
     assert laplace_p(draws, scale) > FALSE_ALARM
     assert laplace_p(draws, scale * TENTH) < FALSE_ALARM
     assert laplace_p(draws, scale / TENTH) < FALSE_ALARM
 
 
-@pytest.mark.chance(FALSE_ALARM)
-@scales
-def test_both_signs_are_equally_probable(scale):
-    draws = discrete_laplace(DRAWS, scale, SystemEntropy())
-    above, below = int((draws > 0).sum()), int((draws < 0).sum())
-    assert binomtest(above, above + below).pvalue > FALSE_ALARM
-
-
 @pytest.mark.chance(3 * FALSE_ALARM)
-def test_draws_are_uncorrelated():
+@pytest.mark.parametrize("draw", [discrete_laplace, discrete_gaussian])
+def test_draws_are_uncorrelated(draw):
     # 65,536 draws are made at a time, so a word that is used twice would show at that distance.
-    draws = discrete_laplace(3 * 65_536, Fraction(20), SystemEntropy()) / 20
+    draws = draw(3 * 65_536, Fraction(20), SystemEntropy()) / 20
     limit = norm.isf(FALSE_ALARM / 2)
     for lag in (1, 2, 65_536):
         products = draws[lag:] * draws[:-lag]
@@ -87,15 +83,18 @@ def test_a_count_gets_noise_of_sensitivity_over_epsilon():
 
 
 @pytest.mark.chance(FALSE_ALARM)
-def test_the_distribution_is_that_of_opendp():
+@pytest.mark.parametrize(("draw", "far"), [(discrete_laplace, 12), (discrete_gaussian, 8)])
+def test_the_distribution_is_that_of_opendp(draw, far):
     """With 40,000 of their draws, a tenth is missed with probability below 1e-18."""
     dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
-    theirs = np.array(dp.m.make_laplace(*space, scale=2.5)([0] * 40_000))
+    distance = dp.l1_distance(T=int) if draw is discrete_laplace else dp.l2_distance(T=float)
+    make = dp.m.make_laplace if draw is discrete_laplace else dp.m.make_gaussian
+    vectors = dp.vector_domain(dp.atom_domain(T=int))
+    theirs = np.array(make(vectors, distance, scale=2.5)([0] * 40_000))
 
     def p_value(scale: Fraction) -> float:
-        ours = discrete_laplace(DRAWS, scale, SystemEntropy())
-        table = [np.bincount(np.clip(x, -12, 12) + 12) for x in (ours, theirs)]
+        ours = draw(DRAWS, scale, SystemEntropy())
+        table = [np.bincount(np.clip(x, -far, far) + far) for x in (ours, theirs)]
         return chi2_contingency(table).pvalue
 
     assert p_value(Fraction(5, 2)) > FALSE_ALARM
@@ -114,10 +113,3 @@ def test_no_stretch_of_noise_occurs_twice(law):
         shifted = noise[begin : size - 20 + begin].reshape(-1, 20).astype(np.int32)
         both = np.concatenate([stretches, shifted[: len(shifted) * bool(begin)]])
         assert len(np.unique(both, axis=0)) == len(both)
-
-
-def test_noise_of_a_histogram_never_repeats():
-    city = Region.around(lat=0, lon=0, side_m=100)
-    empty = Grid(city, 640).count(Points(city, np.zeros((0, 2))))
-    noise = noisy_histogram(empty, Fraction(1, 9), 1, ReplayableEntropy(2))[0].ravel()
-    assert len(np.unique(noise.reshape(-1, 20), axis=0)) == noise.size // 20

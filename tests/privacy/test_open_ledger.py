@@ -38,13 +38,6 @@ def test_without_a_ledger_there_are_two_budgets(records):
     assert other.ledger.spent == 0
 
 
-def test_a_ledger_in_a_file_is_shared_as_well(records, tmp_path):
-    one = dataset(records, 1, ledger=tmp_path / "a.ledger")
-    other = dataset(records, ledger=one.ledger)
-    other.release(UniformGrid(), epsilon=0.25)
-    assert one.ledger.spent == Fraction(1, 4)
-
-
 def test_records_of_a_scan_are_compared_too(records):
     lat, lon = records.region.to_latlon(records.xy)
     table = pa.table({"lat": lat, "lon": lon})

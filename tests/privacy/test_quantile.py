@@ -194,7 +194,6 @@ class TestDataset:
             ({"n_public": True}, "cannot be a NoisyQuantile if n is public"),
             ({"unit": "record"}, "takes no max_per_user"),
             ({"unit": "user-day"}, "needs the time of each record"),
-            ({"n": "private"}, "n_public=True for n='public'"),
         ],
     )
     def test_what_is_refused_costs_nothing(self, changes, told, tmp_path):

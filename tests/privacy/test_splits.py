@@ -101,13 +101,6 @@ def test_the_root_is_split_without_a_test(max_depth, most, squares, monkeypatch)
     assert depth.tolist() == [squares // 4] * squares
 
 
-def test_the_bias_begins_at_its_quarters(monkeypatch):
-    seen = []
-    monkeypatch.setattr(Lattice, "biased", lambda _, c, depth: seen.append(depth) or 10**15 + 0 * c)
-    noisy_splits(spot(5), 3, 999, Fraction(1), 1, SystemEntropy())
-    assert seen == [0, 1]
-
-
 def test_with_little_noise_squares_are_split_down_to_the_largest_depth():
     points = Points(CITY, [[0.5, 0.5], [7.5, 0.5]])
     depth, number, spend = noisy_splits(

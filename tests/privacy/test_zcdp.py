@@ -113,7 +113,7 @@ def offset(alpha: Decimal) -> Decimal:
     return (1 - 1 / alpha).ln() - (alpha.ln() + Decimal("1e-6").ln()) / (alpha - 1)
 
 
-@pytest.mark.parametrize("k", [1, 7, 13, 97, 997, 10_007])
+@pytest.mark.parametrize("k", [1, 13, 10_007])
 def test_floats_never_err_to_the_unsafe_side(k, monkeypatch):
     """Before all but nine digits are cut off."""
     monkeypatch.setattr(zcdp, "rounded", lambda value, _: Fraction(value))

@@ -77,12 +77,6 @@ def test_arrow_is_read_by_geopandas_and_duckdb(release):
     assert total == pytest.approx(release.cells()["count"].sum())
 
 
-def test_a_file_of_cells_is_read_back_by_gdal_with_equal_sums(release, tmp_path):
-    gpd.GeoDataFrame.from_arrow(release).to_file(tmp_path / "cells.gpkg")
-    again = gpd.read_file(tmp_path / "cells.gpkg", engine="pyogrio")
-    assert again["count"].sum() == pytest.approx(release.cells()["count"].sum())
-
-
 def test_lonboard_makes_a_layer_of_the_cells(release):
     lonboard = pytest.importorskip("lonboard")
     (layer,) = lonboard.viz(release).layers

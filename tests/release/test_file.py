@@ -1,24 +1,20 @@
 """Files may come from anyone: whatever is wrong with one, it ends in ReleaseFileError."""
 
 import ast
-import contextlib
 import hashlib
 import json
 import struct
-import tempfile
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from safetensors.numpy import save
 
 import snhkit
 from snhkit import load
-from snhkit.errors import InputError, ReleaseFileError
+from snhkit.errors import ReleaseFileError
 from snhkit.geometry import Grid, Region
 from snhkit.models.grid_model import GridModel
 from snhkit.privacy import PrivacyUnit, Spend, exact, rho_of
@@ -178,23 +174,18 @@ class TestItsDescription:
         [
             ({"format": 2}, "format 2 is not supported"),
             ({"kind": "os.system"}, "model 'os.system' is unknown"),
-            ({"kind": "snhkit.models.grid_model.GridModel"}, "is unknown"),
             ({"kind": "prior"}, "Release the records again with DenoisedGrid"),
             ({"kind": "snh"}, "damaged"),
             ({"kind": ["grid"]}, "'kind' must be text"),
             ({"epsilon": "1e999999999"}, "written as p or p/q"),
             ({"epsilon": "9" * 1001}, "at most 1,000 digits"),
-            ({"epsilon": "-1"}, "written as p or p/q"),
-            ({"epsilon": "nan"}, "written as p or p/q"),
             ({"epsilon": "1/0"}, "written as p or p/q"),
             ({"epsilon": "0"}, "greater than 0"),
             ({"epsilon": 0.5}, "damaged"),
-            ({"epsilon": None}, "damaged"),
             ({"spends": [["1e999999999", "x", "parallel"]]}, "written as p or p/q"),
             ({"spends": [["0", "x", "parallel"]]}, "positive Fraction"),
             ({"spends": [["1", "x", "free"]]}, "composition"),
             ({"spends": [["1", "x"]]}, "damaged"),
-            ({"spends": 7}, "damaged"),
             ({"spends": [["1", "x", "parallel", "1"]]}, "below 1"),
             ({"spends": [["1", "x", "parallel", "1e-9"]]}, "a delta must be written as"),
             ({"spends": [["1", "x", "parallel", "0", "0", "0"]]}, "damaged"),
@@ -208,15 +199,11 @@ class TestItsDescription:
             ({"unit": {"kind": "user", "max_per_user": 0}}, "max_per_user"),
             ({"unit": None}, "damaged"),
             ({"n": "many"}, "damaged"),
-            ({"n": float("inf")}, "damaged"),
             ({"n": -1}, "'n' must be null or a whole number"),
             ({"n": True}, "'n' must be null or a whole number"),
             ({"replayable": None}, "'replayable' must be true or false, not None"),
-            ({"replayable": 0}, "'replayable' must be true or false"),
             ({"method": ""}, "'method' must be the name of a method, not ''"),
-            ({"method": 7}, "'method' must be the name of a method"),
             ({"settings": []}, "'settings' must be a JSON object"),
-            ({"settings": None}, "'settings' must be a JSON object"),
             ({"settings": {"noise": "none"}}, "'noise' must be a JSON object"),
             ({"settings": {"noise": {"kind": "axes"}}}, "'covariance'"),
             ({"epsilon": "2/3"}, "epsilon is 2/3, but the spends add up to 1/3"),
@@ -227,7 +214,6 @@ class TestItsDescription:
             ({"hyperparameters": {"a": "x" * 20_000}}, "longer than 10,000 characters"),
             ({"versions": {"snhkit": 1}}, "an object whose values are texts"),
             ({"hyperparameters": 5}, "damaged"),
-            ({"versions": "new"}, "damaged"),
             ({"settings": {"scale": 1e39}}, "above 2**128"),
             ({"settings": {"noise": {"weights": [[-(10**400)]]}}}, "above 2**128"),
             ({"settings": {"noise": {"variance": float("nan")}}}, "not finite"),
@@ -281,28 +267,6 @@ class TestItsArrays:
     def test_no_count_is_cut(self, largest, tmp_path):
         path = release(np.array([[largest, 0], [0, 1]])).save(tmp_path / "large.snh")
         assert load(path).model.values[0, 0] == largest
-
-
-@settings(max_examples=300)
-@given(
-    st.lists(
-        st.tuples(st.integers(0, len(release().to_bytes()) - 1), st.integers(0, 255)), max_size=4
-    ),
-    st.integers(0, len(release().to_bytes())),
-)
-def test_damaged_bytes_load_or_are_refused(changes, length):
-    data = bytearray(release().to_bytes())
-    for place, byte in changes:
-        data[place] = byte
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "bad.snh"
-        path.write_bytes(data if length % 3 else data[:length])
-        with contextlib.suppress(ReleaseFileError):
-            repr(load(path))
-
-
-def test_a_refusal_is_an_input_error():
-    assert issubclass(ReleaseFileError, InputError)
 
 
 def test_nothing_that_runs_code_from_files_is_imported():

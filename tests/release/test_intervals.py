@@ -69,10 +69,6 @@ def test_a_higher_level_is_wider():
         usual_bounds("UniformGrid", asked, 1)
 
 
-def test_an_unknown_method_gets_bounds_as_well():
-    assert (np.diff(usual_bounds("Quarters", known([50.0]), 0.9)) > 0).all()
-
-
 def test_without_theory_and_measurement_no_bounds_are_given_but_a_reason(release, monkeypatch):
     assert np.isnan(usual_bounds("Quarters", known([50.0], np.nan), 0.9)).all()
     assert np.isfinite(usual_bounds("DAWA", known([50.0], np.nan), 0.9)).all()

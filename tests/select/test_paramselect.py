@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import RepeatedKFold, cross_val_score
 
@@ -76,6 +76,7 @@ class TestPretrained:
         assert widths == sorted(widths, reverse=True)
         assert widths[0] > 2 * widths[2]
 
+    @settings(max_examples=30)
     @given(st.integers(0, 10**9), st.floats(1e-6, 1e6), st.floats(1, 6_000))
     def test_widths_stay_within_those_of_the_labels(self, n, epsilon, spread):
         select = ParamSelect.pretrained()

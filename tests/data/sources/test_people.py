@@ -28,18 +28,6 @@ def of(values, kind=None):
     return person_keys(pa.array(values, kind))[0].tolist()
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        ["42", " 42 ", "42.0", "42.00", "+42"],
-        ["-7", "-7.0"],
-        ["e\u0301", "é"],
-    ],
-)
-def test_spellings_of_an_id_are_one_person(values):
-    assert len(set(of(values))) == 1
-
-
 @pytest.mark.parametrize("size", [10**17, 10**18 - 1, 10**18, 10**18 + 7, 2**62, 2**63 - 1])
 def test_long_numbers_are_the_people_of_their_texts(size):
     assert of([size, -size]) == of([str(size), str(-size)])
@@ -179,12 +167,13 @@ def test_numbers_of_several_kinds_are_one_type():
 
 
 def test_spellings_of_one_id_are_one_person_and_told(tmp_path):
-    spelt = frame(["42", "42.0", " 42", "42.00\t", "Ann", "Ann\u00a0", "Jose\u0301", "José", "042"])
+    spelt = ["42", "42.0", " 42", "42.00\t", "+42", "-7", "-7.0"]
+    spelt = frame([*spelt, "Ann", "Ann\u00a0", "Jose\u0301", "José", "042"])
     spelt.to_csv(tmp_path / "a.csv", index=False)
     for source in (spelt, tmp_path / "a.csv", spelt.astype({"user": "category"})):
         found, report = people(source)
-        assert found == [0, 0, 0, 0, 1, 1, 2, 2, 3]
-        assert "5 user ids were written in several ways" in str(report)
+        assert found == [0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4]
+        assert "7 user ids were written in several ways" in str(report)
         assert "1 user id differs from another only in case, punctuation or" in str(report)
 
 

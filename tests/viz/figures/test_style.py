@@ -57,11 +57,6 @@ def test_a_style_does_not_depend_on_the_methods_beside_it():
     assert all(method_styles([title])[title] == every[title] for title in TITLES)
 
 
-def test_other_names_differ_from_each_other_and_from_the_methods():
-    styles = method_styles(["mine", "UG", "yours"])
-    assert len({style.marker for style in styles.values()}) == 3
-
-
 def test_a_method_has_one_colour_in_every_figure():
     names = ["PrivTree", "UG", "SNH"]
     numbers = {"epsilon": 1.0, "rel_error": 0.1, "box": 1, "count": 5.0, "low": 4.0, "high": 7.0}

@@ -100,20 +100,6 @@ def test_the_column_of_labels(release, frame):
         district_map(release, frame.geometry, label="name")
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"label": "nam"}, "no column 'nam'; it has name, geometry"),
-        ({"crs": None}, "no CRS"),
-    ],
-)
-def test_frames_that_cannot_be_drawn(release, frame, change, says):
-    if "crs" in change:
-        frame = frame.set_crs(None, allow_override=True)
-    with pytest.raises(InputError, match=says):
-        district_map(release, frame, label=change.get("label"))
-
-
 def test_districts_are_added_to_an_existing_map(release, frame):
     fmap = compare_map({"Identity": release})
     assert district_map(release, frame, label="name", m=fmap) is fmap
