@@ -1,20 +1,25 @@
 """A ledger in a file has one budget for all processes and threads, and survives a kill."""
 
+import gc
 import os
 import subprocess
 import sys
 import threading
 import tracemalloc
+import weakref
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import snhkit as snh
+from snhkit.builders import UniformGrid
+from snhkit.dataset import PrivateDataset
 from snhkit.errors import BudgetExceeded, InputError
 from snhkit.geometry import Points, Region
-from snhkit.privacy import Budget, PointSource, PrivacyUnit, read_ledger
+from snhkit.privacy import Budget, Ledger, PointSource, PrivacyUnit, read_ledger
 from snhkit.privacy.fingerprint import secret_key
 from snhkit.privacy.stored_ledger import StoredLedger
 
@@ -257,3 +262,113 @@ def test_kills_threads_and_processes_neither_lose_nor_double_a_spend():
         "24", "12", "12",
     )  # fmt: skip
     assert (crowd["spent"], crowd["budget |"]) == ("1/2", "1/2 |")
+
+
+def opened(records, budget=None, **changes):
+    terms = {"unit": "record", "n_public": False} | changes
+    return PrivateDataset(records, budget, **terms)
+
+
+def test_both_spend_from_one_budget(records):
+    one = opened(records, 1)
+    copy = Points(records.region, records.xy[::-1], records.user[::-1])
+    other = opened(copy, ledger=one.ledger)
+    one.release(UniformGrid(), epsilon=0.5)
+    other.release(UniformGrid(), epsilon=0.25)
+    assert one.ledger is other.ledger
+    assert one.ledger.spent == Fraction(3, 4)
+    with pytest.raises(BudgetExceeded, match=r"asked 0\.5, left 0\.25"):
+        other.release(UniformGrid(), epsilon=0.5)
+
+
+def test_without_a_ledger_there_are_two_budgets(records):
+    one, other = (opened(records, 1) for _ in range(2))
+    one.release(UniformGrid(), epsilon=1)
+    assert other.ledger.spent == 0
+
+
+def test_a_ledger_in_a_file_is_shared_as_well(records, tmp_path):
+    one = opened(records, 1, ledger=tmp_path / "a.ledger")
+    other = opened(records, ledger=one.ledger)
+    other.release(UniformGrid(), epsilon=0.25)
+    assert one.ledger.spent == Fraction(1, 4)
+
+
+def test_records_of_a_scan_are_compared_too(records):
+    lat, lon = records.region.to_latlon(records.xy)
+    table = pa.table({"lat": lat, "lon": lon})
+    known = Points(records.region, records.region.to_xy(lat, lon))
+    scanned = PrivateDataset.scan(table, records.region, 1, unit="record")
+    assert opened(known, ledger=scanned.ledger).ledger is scanned.ledger
+    with pytest.raises(InputError, match="belongs to other records"):
+        opened(Points(known.region, known.xy[1:]), ledger=scanned.ledger)
+    with pytest.raises(InputError, match="belongs to other records"):
+        PrivateDataset.scan(
+            table[1:], records.region, unit="record",
+            ledger=opened(known, 1).ledger,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"n_public": True}, "unit of privacy is one record added or removed"),
+        ({"unit": "user", "max_per_user": 3}, "unit of privacy is one record"),
+        ({"budget": 2}, "was set to 1 when .* cannot be changed to 2"),
+        ({"budget": Budget(1, delta="1e-6")}, "was set to 1 when .* cannot be changed to 1 at"),
+    ],
+)
+def test_another_unit_or_budget_is_refused(records, changes, told):
+    ledger = opened(records, 1).ledger
+    with pytest.raises(InputError, match=told):
+        opened(records, ledger=ledger, **changes)
+    assert opened(records, 1, ledger=ledger).ledger is ledger
+
+
+def test_other_records_are_refused(records):
+    ledger = opened(records, 1).ledger
+    moved = Points(records.region, np.roll(records.xy, 1, axis=1))
+    with pytest.raises(InputError, match="belongs to other records"):
+        opened(moved, ledger=ledger)
+    with pytest.raises(InputError, match="no longer in memory"):
+        opened(records, ledger=Ledger(1, PrivacyUnit("record")))
+
+
+@pytest.mark.parametrize("wrong", [5, True, PrivacyUnit("record")])
+def test_something_else_is_no_ledger(records, wrong):
+    with pytest.raises(InputError, match=r"or the ledger of another dataset \(data\.ledger\), not"):
+        opened(records, 1, ledger=wrong)
+
+
+def test_a_ledger_does_not_keep_records_in_memory(records):
+    mine = Points(records.region, records.xy, records.user)
+    kept = weakref.ref(mine)
+    ledger = opened(mine, 1, unit="user", max_per_user=3).ledger
+    del mine
+    gc.collect()
+    assert kept() is None
+    with pytest.raises(InputError, match="no longer in memory"):
+        opened(records, unit="user", max_per_user=3, ledger=ledger)
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_the_number_of_records_that_are_kept_may_differ(records, stored, tmp_path):
+    """Neighbours differ by all records of a person, whatever number of them is kept."""
+    ledger = {"ledger": tmp_path / "a"} if stored else {}
+    one = opened(records, 1, unit="user", max_per_user=3, **ledger)
+    other = opened(records, unit="user", max_per_user=8, ledger=one.ledger)
+    other.release(UniformGrid(), epsilon=0.25)
+    assert one.ledger.spent == Fraction(1, 4)
+    assert "Each entry hides all records of one person" in repr(one.ledger)
+    with pytest.raises(InputError, match=r"unit of privacy is all \(at most 3\) records"):
+        opened(records, unit="user-day", max_per_user=3, ledger=one.ledger)
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_where_n_is_public_that_number_may_not_differ(records, stored, tmp_path):
+    ledger = {"ledger": tmp_path / "a"} if stored else {}
+    terms = {"unit": "user", "n_public": True}
+    one = opened(records, 1, **terms, max_per_user=3, **ledger)
+    with pytest.raises(InputError, match="replaced by as many others"):
+        opened(records, **terms, max_per_user=8, ledger=one.ledger)
+    assert "at most 3" in repr(one.ledger)
