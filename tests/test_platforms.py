@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -108,3 +109,10 @@ def test_a_folder_of_wheels_installs_without_a_network(tmp_path):
     run(programs / "python", "-m", "pip", "install", "-q", *without, f"snhkit{extras}")
     run(programs / "snhkit", "compare", "--methods", "ug", "--n", "1000")
     assert (tmp_path / "snhkit-report.html").is_file()
+
+
+def test_texts_of_files_are_utf_8_whatever_the_system_takes_for_granted():
+    code = r"(?m)^(?! *\.\.\. ).*\.(read|write)_text\((?!.*\n?.*utf-8)"  # and not of an example
+    text = re.compile(code)
+    files = (TESTS.parent / "snhkit").rglob("*.py")
+    assert not [path.name for path in files if text.search(path.read_text(encoding="utf-8"))]

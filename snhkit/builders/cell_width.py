@@ -160,7 +160,7 @@ def bought_evenness(private: Measurements, grid: Grid) -> float:
     n = max(private.n or 0, 1)
     most = _cap(grid, n, private.record_epsilon)
     sensitivity = private.unit.sensitivity
-    enough = Fraction(math.ceil(_TARGET_N_EPSILON * sensitivity * _PARTS / n), _PARTS)
+    enough = sensitivity * Fraction(math.ceil(_TARGET_N_EPSILON * _PARTS / n), _PARTS)
     if private.exponent == 1:
         enough = (enough / 2) ** 2  # the rho of Gaussian noise with the same variance
     price = min(max(enough, private.left * _MIN_SHARE), private.left * _MAX_SHARE)

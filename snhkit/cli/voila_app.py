@@ -81,7 +81,8 @@ class ExplorerApp(Voila):
     def launch_browser(self) -> None:
         """Open a file of this user that leads to the page."""
         page = Path(self.root_dir) / "open.html"
-        page.write_text(f"<meta http-equiv='refresh' content='0;url={self.display_url}'>")
+        redirect = f"<meta http-equiv='refresh' content='0;url={self.display_url}'>"
+        page.write_text(redirect, encoding="utf-8")
         webbrowser.open(page.as_uri())
 
     def init_handlers(self) -> Any:

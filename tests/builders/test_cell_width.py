@@ -233,6 +233,18 @@ def test_a_region_that_is_full_everywhere_is_even():
     assert found == pytest.approx(1.0, abs=1e-4)
 
 
+def test_gaussian_noise_of_the_evenness_has_the_variance_of_laplace_noise():
+    """For 1,000 records, a price of 50 / 1,000 of an epsilon of 10: variance 2 / price^2."""
+    records, unit = at(700, 100, 100, 100), PrivacyUnit("record")
+    price = Fraction(1, 20)
+    for rho, paid in ((Fraction(0), price), (Fraction(1, 20), price**2 / 4)):
+        terms = Terms(Fraction(10), unit, 1_000, rho=rho)
+        private = Measurements(PointSource(records), terms, SystemEntropy())
+        bought_evenness(private, EIGHTS)
+        (spend,) = private.spends
+        assert (spend.rho or spend.epsilon) == paid
+
+
 def test_noise_alone_says_nothing():
     """Where a record more or less could hide everything, every city counts as even."""
     found = [bought_evenness(of_public_n(at(20, 0, 0, 0), "1/1000"), EIGHTS) for _ in range(50)]

@@ -448,6 +448,21 @@ class TestSeeds:
         assert [r.replayable for r in (one, same, other, free)] == [True, True, True, False]
         assert [e.replayable for e in data.ledger.entries] == [True, True, True, False]
 
+    @pytest.mark.parametrize(("epsilon", "n_public"), [(1, False), (40, True)])
+    def test_k_records_of_a_person_for_k_times_epsilon_give_the_same_release(
+        self, released, builder, records, epsilon, n_public
+    ):
+        """Widths, shares and thresholds follow from epsilon per record, as the noise does."""
+        if isinstance(builder, DPSGD):
+            pytest.skip("its noise is the same for every unit")
+        own = Points(records.region, records.xy, np.arange(len(records)))
+        given = {"n_public": n_public, "seed": 4}
+        one = released(own, builder, epsilon, **given)
+        people = {"unit": "user", "max_per_user": 3}
+        other = released(own, builder, 3 * epsilon, **people, **given)
+        paid = {name: getattr(one, name) for name in ("unit", "epsilon", "spends")}
+        assert dataclasses.replace(other, **paid).to_bytes() == one.to_bytes()
+
     def test_releases_without_a_seed_differ(self, released, builder, records):
         """The smallest release is one count at scale 1, and 40 more releases all have the same
         count with probability below 1e-13."""

@@ -18,7 +18,9 @@ from snhkit.builders.dawa import (
 )
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
+from snhkit.privacy import PrivacyUnit
 from snhkit.privacy.spend import total
+from snhkit.privacy.terms import Terms
 
 LARGE = DAWA(order=5, sizes_m=(200, 300))
 
@@ -31,6 +33,14 @@ def test_two_fifths_of_epsilon_choose_buckets_and_the_rest_counts_them(released,
         "bucket boundaries",
     )
     assert (counts.epsilon, counts.composition) == (Fraction(6, 25), "parallel")
+
+
+def test_a_share_too_small_for_noise_is_refused_before_it_is_paid(records):
+    """An epsilon that would do for all of it, not for two fifths."""
+    terms = Terms(Fraction(3, 2**49), PrivacyUnit("record"))
+    DAWA(ratio=0.9).check(records.region, terms)
+    with pytest.raises(InputError, match="larger epsilon"):
+        DAWA().check(records.region, terms)
 
 
 def test_for_large_squares_several_levels_are_counted(released, records):

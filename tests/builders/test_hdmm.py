@@ -51,6 +51,12 @@ def test_column_sums_are_as_large_as_the_noise_allows_and_the_rank_is_full(epsil
         assert sums.min() >= 2**15 - 4
 
 
+def test_no_cell_is_rounded_away(monkeypatch):
+    rows = lambda m, _: np.full((1, m), 10.0**6)  # noqa: E731
+    monkeypatch.setattr("snhkit.builders.hdmm.best_extra_rows", rows)
+    assert (HDMM().weights(Grid(TOWN, 8), 1.0).diagonal() == 1).all()
+
+
 def test_rounding_hardly_increases_the_error():
     grid = Grid(TOWN, 64)
     fine = HDMM(sizes_m=None).weights(grid, 1)

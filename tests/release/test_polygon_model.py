@@ -116,6 +116,7 @@ class TestRelease:
             f"{model_of(release).outside:,} records lie in no district"
         )
         assert "counts of 3 cells, in parallel" in card["Paid for"]
+        assert len(release.estimate(["west", "east"])) == 2
 
     def test_no_n_is_bought(self, release):
         assert release.n is None

@@ -127,5 +127,7 @@ def test_a_card_has_all_counts_of_its_box_on_one_scale():
     assert first["true"] == pytest.approx(1240 / top, abs=1e-4)
     assert second["rows"][0][1:3] == ["0", "0 to 4"]
     assert first["rows"][1][2] == ""  # an interval that is not known
+    below = cards(BOXES, {"UG": np.full((2, 3), -5.0)}, UNIT)[0]["rows"][0]
+    assert below[-3:] == [0, 0, 0]
     assert "truth" not in cards(BOXES, ONE, UNIT)[0]
     assert cards(None, ONE, UNIT) == cards(BOXES, {}, UNIT) == []

@@ -129,9 +129,13 @@ class TestBought:
         assert (found.small.variance == 200).all()
         assert found.group is None
 
-    def test_a_person_with_three_records_makes_three_times_the_noise(self):
+    def test_a_person_with_three_records_makes_three_times_the_noise(self, monkeypatch):
+        asked = []
+        monkeypatch.setattr(levels, "enough_records", lambda *given: asked.append(given))
         private = measured(self.records(), 1, kind="user", max_per_user=3)
         assert bought_levels(private, Grid(CITY, 40), 0.5).noise_scale == 6
+        ((_, epsilon, cell_m),) = asked
+        assert (epsilon, cell_m) == (pytest.approx(1 / 6), 120)
 
     def test_without_noise_they_are_the_counts(self, monkeypatch):
         monkeypatch.setattr(levels, "enough_records", lambda *_: 1.0)

@@ -10,7 +10,13 @@ from scipy.optimize import brentq
 from snhkit.geometry import Grid, Region
 from snhkit.geometry.grid import block_sums
 from snhkit.neural.denoiser.levels import blocks, estimates
-from snhkit.neural.denoiser.reconcile import LEAST, projected, reconciled, settled
+from snhkit.neural.denoiser.reconcile import (
+    LEAST,
+    _towards_counts,
+    projected,
+    reconciled,
+    settled,
+)
 
 SIZES = st.one_of(st.just(0.0), st.floats(0, 1e-300), st.floats(0, 100), st.floats(0, 1e30))
 
@@ -167,6 +173,12 @@ class TestReconciled:
         known = estimates(grid, 1.0, cells, None, None, group)
         found = reconciled(np.ones((24, 24)), OPINION[:24, :24], known, float(cells.sum()))
         np.testing.assert_allclose(found, cells, rtol=0.03)
+
+    def test_cells_move_as_far_as_noise_does_not_explain(self):
+        """Told 4 more than 10 with a noise of variance 2: by 14 / 16 of it."""
+        ours = np.full((24, 24), 10.0)
+        found = _towards_counts(ours, levels(ours + 4, 2_400.0, coarse=False))
+        np.testing.assert_allclose(found, 10 + 4 * 14 / 16, rtol=1e-3)
 
     def test_turned_it_comes_out_turned(self):
         rng = np.random.default_rng(4)

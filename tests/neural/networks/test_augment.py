@@ -168,4 +168,7 @@ def test_points_are_drawn_in_proportion_to_positive_counts():
     again = drawn_points(Grid(WIDE, 2), counts, seed=1)
     assert again is not None
     assert (points.xy == again.xy).all()
+    other = drawn_points(Grid(WIDE, 2), counts, seed=2)
+    assert other is not None
+    assert (points.xy != other.xy).all()
     assert drawn_points(Grid(WIDE, 2), -counts[:1, :1] * np.ones((2, 2)), seed=1) is None

@@ -227,6 +227,8 @@ class TestDistrust:
             {"blocks": np.zeros((4, 5), np.float32)},
             {"blocks": np.zeros(16, np.float32)},
             {"blocks": np.zeros((0, 0), np.float32)},
+            {"blocks": np.zeros((3, 3), np.float32)},
+            {"blocks": np.zeros((5, 5), np.float32)},
         ],
         ids=lambda a: "-".join(f"{k}{v.shape}" for k, v in a.items()),
     )

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
+from snhkit.geometry import Grid, Points, RangeQueries, Region, SummedArea
 from snhkit.neural import MLP, FeatureGrid, Networks
 from snhkit.neural.networks.networks import reconciled, start_map
 
@@ -21,6 +21,10 @@ def test_who_watches_gets_models_that_answer():
 
 
 CITY = Region.around(lat=45, lon=7, side_m=1_600)
+
+
+def points(n: int) -> Points:
+    return Points(CITY, np.random.default_rng(n).uniform(0, 1_600, (n, 2)))
 
 
 @pytest.mark.parametrize(
@@ -128,3 +132,31 @@ def test_the_papers_network_learns_streets_in_a_region_of_13_km():
     error = np.mean((model.answer(boxes) - truth) ** 2)
     assert error < 0.5 * truth.var()
     assert error < 0.1 * np.mean(truth**2)
+
+
+def test_what_training_squares_are_cut_with(monkeypatch):
+    """The noise is not clipped away for a map; other seeds expect other queries."""
+    seen = []
+
+    def first(given):
+        seen.append(given)
+        raise InterruptedError
+
+    monkeypatch.setattr("snhkit.neural.networks.networks.scattered", first)
+    table = SummedArea(Grid(CITY, 16), np.random.default_rng(0).poisson(2.0, (16, 16)) * 1.0)
+    small = FeatureGrid((4,))
+    for networks in (
+        Networks(network=small, seed=1),
+        Networks(network=small, seed=2, scaling="learned"),
+        Networks(network=MLP(2, 8)),
+        Networks(network=MLP(2, 8), clip_labels=False, output_scale=7.0),
+    ):
+        with pytest.raises(InterruptedError):
+            networks.learn(table, (20.0, 100.0), 3.0, 1.5, points(9) if networks.seed else None)
+    assert [given.clip for given in seen] == [False, False, True, False]
+    assert [given.scale for given in seen] == [15.0, 15.0, 3.0, 7.0]
+    assert [given.spread for given in seen] == [0.0, 5.0, 0.0, 0.0]
+    assert [given.smoothing for given in seen] == [3.0] * 4
+    one, other = (given.workload for given in seen[:2])
+    assert (one.x != other.x).all()
+    assert seen[2].workload is None

@@ -93,3 +93,8 @@ def test_tiles_are_as_wide_as_they_should_be(spans, low, more):
 def test_a_square_of_a_trained_size_is_its_own_tile(side):
     square = RangeQueries(CITY, [3.3], [4.4], [side], [side])
     assert tiles_needed(square, 25, 100).tolist() == [[1, 1]]
+
+
+def test_rounding_adds_no_tile_where_whole_tiles_fit():
+    row = RangeQueries(CITY, [0], [0], [0.1 + 0.2], [0.1])  # 0.30000000000000004 m
+    assert tiles_needed(row, 0.1, 0.1).tolist() == [[3, 1]]

@@ -139,6 +139,14 @@ def test_the_map_is_shared_and_starts_where_it_is_told():
     assert {len(a) for a in learned.own.values()} == {2}
 
 
+def test_corrections_of_a_map_learn_a_fifth_as_fast():
+    """While gradients hardly change, a step of Adam changes each parameter by the rate."""
+    given = np.ones((4, 4)), np.full(16, 9.0), 3
+    start, end = (map_trained(*given, rate).own for rate in (0, 1e-3))
+    most = max(float(np.abs(end[name] - start[name]).max()) for name in start)
+    assert most == pytest.approx(3 * 1e-3 / 5, rel=0.05)
+
+
 def test_the_map_learns_the_cells_counts():
     counts = np.random.default_rng(1).uniform(1, 3, 16)
     learned = map_trained(np.full((4, 4), 2.0), counts, steps=200)
