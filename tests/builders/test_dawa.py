@@ -18,9 +18,8 @@ from snhkit.builders.dawa import (
 )
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
-from snhkit.privacy import PrivacyUnit
+from snhkit.privacy import PrivacyUnit, Terms
 from snhkit.privacy.spend import total
-from snhkit.privacy.terms import Terms
 
 LARGE = DAWA(order=5, sizes_m=(200, 300))
 
