@@ -71,6 +71,14 @@ def test_shapes_in_shapes_do_not_overflow_the_stack(tmp_path, inside):
     refused(tmp_path / "a.parquet", "is a (GeometryCollection|MultiPolygon), not a point|complete")
 
 
+def test_a_shape_in_big_endian_numbers_is_in_no_other(tmp_path):
+    disc = shapely.Point(2.35, 48.86).buffer(0.01)
+    rows = [disc.wkb_hex, shapely.to_wkb(disc, hex=True, byte_order=0)]
+    (tmp_path / "a.csv").write_text("\n".join(["where", *rows, ""]))
+    with pytest.raises(InputError, match="is a Polygon, not a point"):
+        read_points(tmp_path / "a.csv", CITY, point="where")
+
+
 @pytest.mark.parametrize(
     "shape",
     [(INSIDE["little"] * 40).hex(), "GEOMETRYCOLLECTION(" * 40 + "POINT(1 2)" + ")" * 40],

@@ -95,7 +95,6 @@ class StoredLedger(Ledger):
                 f"{error} Entry {entry.number} stays open, so its epsilon stays spent, and its "
                 "release is lost. Make space on the disk before the next release."
             ) from None
-        self._tail, self._rest = b"", ()
         at = entry.number - 1
         self._written = (*self._entries[:at], entry, *self._entries[at + 1 :])
         if aside:
