@@ -104,16 +104,6 @@ def test_names_of_files_send_no_commands_to_the_terminal(capsys):
     assert capsys.readouterr().out == "Ledger a\ufffd[31m\ufffdb.ledger:\nspent 1\n"
 
 
-@pytest.mark.parametrize(
-    ("head", "indent"), [("Privacy   ", 10), ("Paid for by:  ", 0), ("A b ", 0)]
-)
-def test_long_lines_continue_below_their_second_column(head, indent, capsys):
-    say(head + "word " * 30)
-    first, *others = capsys.readouterr().out.splitlines()
-    assert first.startswith(head + "word")
-    assert {len(line) - len(line.lstrip()) for line in others} == {indent}
-
-
 @pytest.mark.parametrize("character", ["\x1b", "\x07", "\u202e", "\u2028", "\x85", "\udc80"])
 def test_no_control_character_is_printed(character):
     assert printable(f"a{character}b").isprintable()

@@ -121,16 +121,19 @@ def test_the_remedies_work():
 @pytest.fixture(params=["geojson", "json", "gpkg", "parquet"])
 def file(request, tmp_path):
     path = tmp_path / f"wards.{request.param}"
+    frame = FRAME.assign(homes=[3, 1, 2], share=[0.5, 1, 2])
     if request.param == "parquet":
-        FRAME.to_parquet(path)
+        frame.to_parquet(path)
     else:
-        FRAME.to_file(path, driver="GPKG" if request.param == "gpkg" else "GeoJSON")
+        frame.to_file(path, driver="GPKG" if request.param == "gpkg" else "GeoJSON")
     return path
 
 
 def test_files_give_what_the_frame_gives(file):
     assert read_districts(file, label="ward") == Districts.of(FRAME, label="ward")
     assert read_districts(file).labels == ("0", "1", "2")
+    rows = read_districts(file).rows
+    assert [rows[name].dtype.kind for name in ("homes", "share")] == ["i", "f"]
 
 
 def test_a_damaged_file_is_refused(file):
