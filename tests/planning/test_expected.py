@@ -26,7 +26,8 @@ def expected(methods="identity", **changes):
     return snh.expected_error(methods, **{"n": 100_000, "epsilon": "0.2"} | changes)
 
 
-PUBLIC = snh.synthetic_points("milwaukee", 5_000, seed=3)
+TOWN = snh.city("milwaukee").region
+PUBLIC = snh.Points(TOWN, np.random.default_rng(3).normal(6_000, 1_500, (5_000, 2)))
 ASKED = {"n": 100_000, "epsilon": "0.2", "sizes_m": (25, 100)}
 OTHER = {
     "n": {"n": 30_000},

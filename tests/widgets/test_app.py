@@ -6,11 +6,11 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from snhkit.data import synthetic_points
+from snhkit.data import city, synthetic_points
 from snhkit.widgets.app import explore_app, fields, orders
 from snhkit.widgets.own_file import OwnFile
 
-FARGO = synthetic_points("fargo", 10).region
+FARGO = city("fargo").region
 BOX = [46.870, -96.800, 46.890, -96.780]
 GOOD = {
     "title": "<b>Fargo", "place": ["fargo", 1_000], "file": None, "epsilon": 1, "sizes": [25, 100],

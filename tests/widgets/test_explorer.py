@@ -7,7 +7,7 @@ import ipywidgets
 import numpy as np
 import pytest
 
-from snhkit.data import synthetic_points
+from snhkit.data import city, synthetic_points
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import BudgetExceeded, InputError
 from snhkit.geometry import By, Points, RangeQueries, exact_counts
@@ -19,7 +19,7 @@ from snhkit.widgets.opening import explore
 
 BOX = [46.870, -96.800, 46.890, -96.780]
 QUICK, UG = ("ug", "identity"), "UG, ε = 0.2"
-PLACES = synthetic_points("fargo", 10)
+PLACES = Points(city("fargo").region, [[1.0, 1.0]])
 UNIT = (ipywidgets.Dropdown, "Hides"), (ipywidgets.BoundedIntText, "Records ≤")
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import shapely
 
-from snhkit.data import synthetic_points
+from snhkit.data import city, synthetic_points
 from snhkit.errors import InputError, OutsideWarning
 from snhkit.geometry import RangeQueries
 from snhkit.markup import number
 from snhkit.widgets.opening import explore
 
-FARGO = synthetic_points("fargo", 1_000).region
+FARGO = city("fargo").region
 SIDE = FARGO.side_m
 
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from snhkit.builders import Identity
 from snhkit.cli.main import app
-from snhkit.data import synthetic_points
+from snhkit.data import city, synthetic_points
 from snhkit.dataset import PrivateDataset
 from snhkit.districts import districts
 from snhkit.errors import InputError
@@ -29,7 +29,7 @@ from snhkit.widgets.opening import explore
 from snhkit.widgets.own_file import OwnFile, declared
 from snhkit.widgets.session import ReleaseFolder
 
-FARGO = synthetic_points("fargo", 10).region
+FARGO = city("fargo").region
 
 
 @pytest.fixture
