@@ -208,8 +208,8 @@ def _laplace(u: float, scale: float) -> float:
     return -scale * np.sign(u - 0.5) * np.log(1 - abs(2 * u - 1))
 
 
-def _around(noisy: float, width: float) -> tuple[float, float]:
-    return noisy - width, noisy + width
+def _around(noisy: float, half: float) -> tuple[float, float]:
+    return noisy - half, noisy + half
 
 
 JUDGES: dict[str, Callable[..., Verdict]] = {

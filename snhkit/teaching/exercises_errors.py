@@ -11,7 +11,7 @@ from snhkit.builders import Identity
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.experiment import compare
-from snhkit.geometry import Points, RangeQueries, Region
+from snhkit.geometry import Grid, Points, RangeQueries, Region, SummedArea
 from snhkit.methods import METHODS
 from snhkit.teaching.judges import Verdict, function, number, unanswered
 
@@ -86,12 +86,12 @@ _CELLS = np.array([[4, -2, 9], [10, 6, 8], [1, 3, -5]])
 def _square(
     noisy: NDArray, cell_m: float, x: float, y: float, side_m: float, whole: bool = False
 ) -> float:
-    starts, shares = np.arange(len(noisy)) * cell_m, []
-    for low in (x, y):
-        inside = np.minimum(starts + cell_m, low + side_m) - np.maximum(starts, low)
-        shares.append(np.clip(inside, 0, None) / cell_m)
-    across, up = np.ceil(shares) if whole else shares
-    return across @ noisy @ up
+    corner, end = np.array([x, y]), np.array([x, y]) + side_m
+    if whole:
+        corner, end = np.floor(corner / cell_m) * cell_m, np.ceil(end / cell_m) * cell_m
+    grid = Grid(Region.around(lat=0, lon=0, side_m=len(noisy) * cell_m), len(noisy))
+    box = RangeQueries(grid.region, *corner[:, None], *(end - corner)[:, None])
+    return float(SummedArea(grid, noisy).sums(box)[0])
 
 
 def _best(off: NDArray) -> int:
