@@ -9,10 +9,10 @@ the others.
 """
 
 import argparse
-from collections.abc import Iterable
 from pathlib import Path
 
 import geopandas as gpd
+import numpy as np
 import pandas as pd
 import shapely
 
@@ -41,25 +41,30 @@ def countries(path: Path) -> gpd.GeoDataFrame:
     """Return the countries of the world, simplified."""
     frame = gpd.read_file(path, layer="countries").set_crs(4326, allow_override=True)
     shapes = shapely.set_precision(
-        shapely.simplify(shapely.make_valid(list(frame.geometry)), COARSE), 1e-2
+        shapely.simplify([untorn(shape) for shape in frame.geometry], COARSE), 1e-2
     )
-    return gpd.GeoDataFrame({"name": frame["name"].to_numpy()}, geometry=untorn(shapes), crs=4326)
+    return gpd.GeoDataFrame({"name": frame["name"].to_numpy()}, geometry=shapes, crs=4326)
 
 
-def untorn(shapes: Iterable[shapely.Geometry]) -> list[shapely.Geometry]:
-    """Return shapes whose parts do not lie at both ends of the map, with false land in between."""
+def untorn(shape: shapely.Geometry) -> shapely.Geometry:
+    """Return a valid shape, in parts that end at 180 degrees if its rings jump there."""
+    parts = shapely.get_parts(shape)
+    jumps = [np.abs(np.diff(shapely.get_coordinates(part.exterior)[:, 0])) > 180 for part in parts]
+    torn = [np.sum(each) == 2 for each in jumps]  # once to and fro; Antarctica goes around
+    if not any(torn):
+        return shapely.make_valid(shape)
     kept = []
-    for shape in shapes:
-        parts = []
-        for part in shapely.get_parts(shape):
-            west, south, east, _ = part.bounds
-            xy = shapely.get_coordinates(part)
-            ends = [xy[xy[:, 0] < 0], xy[xy[:, 0] >= 0]]
-            torn = east - west > 180 and south > -60  # Antarctica goes around
-            halves = [shapely.Polygon(end) for end in ends if len(end) > 2]
-            parts += halves if torn else [part]
-        kept.append(shapely.union_all([shapely.make_valid(part) for part in parts if part.area]))
-    return kept
+    for part in parts[torn]:
+        on = shapely.transform(
+            part, lambda xy: np.stack([np.unwrap(xy[:, 0], period=360), xy[:, 1]], axis=1)
+        )
+        for turn in (-360, 0, 360):
+            there = shapely.box(-180 - turn, -90, 180 - turn, 90)
+            inside = shapely.intersection(shapely.make_valid(on), there)
+            kept.append(shapely.transform(inside, lambda xy, by=turn: xy + np.array([by, 0])))
+    return shapely.union_all(
+        [shapely.make_valid(shapely.multipolygons(parts[~np.array(torn)])), *kept]
+    )
 
 
 def places(path: Path) -> pd.DataFrame:

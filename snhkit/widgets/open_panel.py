@@ -57,6 +57,7 @@ _FIELDS = {
         "For expected errors; nothing is counted",
     ),
     "budget": ("Budget ε", "for a new ledger", "The total epsilon that may ever be spent"),
+    "ledger": ("Ledger", "optional file", "By default, beside the file; its name and .ledger"),
     "districts": ("Districts", "optional file", "Polygons to count, such as wards.geojson"),
     "label": ("Label", "optional column", "Column with the names of the districts"),
     "public": ("Public", "optional file", "Public points that show where queries are expected"),
@@ -65,7 +66,7 @@ _STEPS = {
     "file": ("path", "lat", "lon", "time", "tz", "title"),
     "place": ("center", "side_km", "drawing"),
     "people": ("units", "user", "kind", "alone", "why", "most", "bound_epsilon"),
-    "price": ("others", "about", "errors", "preview", "budget"),
+    "price": ("others", "about", "errors", "preview", "budget", "ledger"),
     "publish": ("districts", "label", "public"),
 }
 _DRAWING = """<p class="snhkit-soft">Or click the map until it is close enough, then click the

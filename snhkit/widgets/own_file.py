@@ -69,7 +69,8 @@ class OwnFile:
             for name in ("public", "districts")
             if values[name].strip()
         }
-        rest = {name: values[name].strip() or None for name in ("budget", "label", "bound_epsilon")}
+        names = ("budget", "label", "bound_epsilon", "ledger")
+        rest = {name: values[name].strip() or None for name in names}
         _, most = cls.people(values, alone=alone)
         read = {name: values[name].strip() for name in ("lat", "lon", "user", "time", "tz")}
         kind = values["kind"].strip() or "user"

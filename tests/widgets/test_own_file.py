@@ -218,6 +218,19 @@ def test_questions_come_one_after_another_and_end_in_a_command(path):
     assert told["file"].region == explorer.dataset.region
 
 
+def test_a_copy_of_the_records_continues_their_ledger_once_it_is_named(path):
+    explorer = explore(city="fargo", n=1_000, methods=["ug"])
+    place = {"center": f"{FARGO.lat}, {FARGO.lon}", "side_km": "12.43"}
+    fill(explorer, path=path, budget="1", **place)
+    copy = path.with_name("copy.csv")
+    copy.write_bytes(path.read_bytes())
+    fill(explorer, path=copy)
+    assert "Continue the first with --ledger" in explorer._opener.message.value
+    fill(explorer, ledger=f"{path}.ledger", budget="")
+    assert "copy.csv" in explorer._session.whereabouts
+    assert f"--ledger {path}.ledger" in " ".join(explorer._opener.command.value.split())
+
+
 def test_positions_in_columns_of_unusual_names_are_read_once_they_are_named(path):
     text = path.read_text(encoding="utf-8").replace("lat,lon", "start_lat,start_lng", 1)
     path.write_text(text, encoding="utf-8")

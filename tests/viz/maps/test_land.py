@@ -1,4 +1,7 @@
+import json
+
 import pytest
+import shapely
 
 from snhkit.geometry import Region
 from snhkit.viz.maps.land import land
@@ -30,6 +33,13 @@ def test_no_land_of_the_date_line_is_on_the_other_side_of_the_earth(lat, lon, co
     areas = {name for _, _, name, kind in told if kind == "area"}
     assert country in areas
     assert "Russia" not in areas
+
+
+@pytest.mark.parametrize(("lat", "lon"), [(67, 120), (67, 170), (66, -172)])
+def test_siberia_is_land_up_to_the_date_line_and_beyond(lat, lon):
+    told = land(Region.around(lat=lat, lon=lon, side_m=13_000))
+    shapes = shapely.from_geojson(json.dumps(told["shapes"]))
+    assert any(shape.contains(shapely.Point(lon, lat)) for shape in shapely.get_parts(shapes))
 
 
 def test_a_wide_region_names_its_largest_cities_only():
