@@ -1,7 +1,7 @@
 """PGM: the non-negative counts that fit a noisy grid and the sums of its blocks best."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,7 +122,8 @@ def fitted(noisy: NDArray, total: int, blocks: tuple[int, ...] = ()) -> NDArray[
         )
         loss = replace(loss, lipschitz=float(2 * steepest / total))
         floor = 0.01 * total / noisy.size
-        start = mbi.Factor(domain, np.log(np.maximum(noisy, floor)).reshape(domain.shape))
+        logs: Any = np.log(np.maximum(noisy, floor)).reshape(domain.shape)
+        start = mbi.Factor(domain, logs)
         with steps(_ITERATIONS, "fitting the counts") as advance:
             model = mbi.estimation.MirrorDescent().estimate(
                 domain,

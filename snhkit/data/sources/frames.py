@@ -94,7 +94,8 @@ def _pandas_part(frame: pd.DataFrame, rules: Rules) -> Part:
                 f"{name}: the frame has no active geometry; choose one with set_geometry."
             )
         refuse_no_crs(frame)
-        crs = "" if frame.crs == "EPSG:4326" else frame.crs.to_json()
+        system: Any = frame.crs
+        crs = "" if system == "EPSG:4326" else system.to_json()
         geometry = Geometry(str(frame.active_geometry_name), "WKB", crs, how="")
     layout = layout_of(name, list(frame.columns), rules, geometry)
     columns = {role: frame.iloc[:, at] for role, at in layout.roles}
