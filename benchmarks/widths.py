@@ -266,7 +266,7 @@ if __name__ == "__main__":
     print(labels(rows).save(given.out))
     whole = rows[rows["dataset"] == rows["city"]]
     for words, cities in (("cities of the fit", CALIBRATION), ("cities held out", HELD_OUT)):
-        regret(whole[whole["city"].isin(list(cities))], f"Identity, {words}")
+        regret(whole[np.isin(whole["city"], list(cities))], f"Identity, {words}")
     if given.snh:
         found = of_snh(rows, given.folder, given.snh, list(given.epsilons))
         narrower(found)

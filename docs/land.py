@@ -15,6 +15,7 @@ import geopandas as gpd
 import numpy as np
 import pandas as pd
 import shapely
+from shapely.affinity import translate
 
 from snhkit.data import CITIES
 
@@ -53,7 +54,7 @@ def untorn(shape: shapely.Geometry) -> shapely.Geometry:
     torn = [np.sum(each) == 2 for each in jumps]  # once to and fro; Antarctica goes around
     if not any(torn):
         return shapely.make_valid(shape)
-    kept = []
+    kept: list[shapely.Geometry] = []
     for part in parts[torn]:
         on = shapely.transform(
             part, lambda xy: np.stack([np.unwrap(xy[:, 0], period=360), xy[:, 1]], axis=1)
@@ -61,10 +62,9 @@ def untorn(shape: shapely.Geometry) -> shapely.Geometry:
         for turn in (-360, 0, 360):
             there = shapely.box(-180 - turn, -90, 180 - turn, 90)
             inside = shapely.intersection(shapely.make_valid(on), there)
-            kept.append(shapely.transform(inside, lambda xy, by=turn: xy + np.array([by, 0])))
-    return shapely.union_all(
-        [shapely.make_valid(shapely.multipolygons(parts[~np.array(torn)])), *kept]
-    )
+            kept.append(translate(inside, turn))
+    kept.append(shapely.make_valid(shapely.MultiPolygon(list(parts[~np.array(torn)]))))
+    return shapely.union_all(kept)
 
 
 def places(path: Path) -> pd.DataFrame:
