@@ -25,8 +25,8 @@ QUESTIONS = {
     ),
     "publish": (
         "What to publish?",
-        "Districts are counted directly, with the least noise. Boxes can be drawn anywhere by "
-        "readers, and districts counted by adding up.",
+        "Districts are counted directly, by Tessellation, with the least noise. Boxes can be drawn "
+        "anywhere by readers, and districts counted by adding up.",
     ),
 }
 """The title of each question, and a text that says what it means."""

@@ -3,17 +3,19 @@
 import asyncio
 import html
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import folium
 import ipywidgets as w
 
+from snhkit.defaults import DEFAULT_EPSILON
 from snhkit.errors import InputError, SnhkitError
 from snhkit.geometry.region import MAX_SIDE_M, Region
 from snhkit.markup import html_table
 from snhkit.metrics import SIZE_BANDS_M, band_name
-from snhkit.planning.recommend import prospects
+from snhkit.planning.recommend import prospects, recommend
 from snhkit.privacy import PrivacyUnit
 from snhkit.questions import OTHERS, QUESTIONS
 from snhkit.widgets.draw_map import DrawMap
@@ -67,7 +69,7 @@ _STEPS = {
     "place": ("center", "side_km", "drawing"),
     "people": ("units", "user", "kind", "alone", "why", "most", "bound_epsilon"),
     "price": ("others", "about", "errors", "preview", "budget", "ledger"),
-    "publish": ("districts", "label", "public"),
+    "publish": ("districts", "label", "proposal", "public"),
 }
 _DRAWING = """<p class="snhkit-soft">Or click the map until it is close enough, then click the
 square's centre, or draw it; drag it, or its corners.</p>"""
@@ -147,6 +149,7 @@ class OpenPanel(w.VBox):
         self.back = w.Button(description="Back", tooltip="The question before")
         self.next = w.Button(description="Next", tooltip="The next question")
         self.message, self.errors, self.preview, self.command = (w.HTML() for _ in range(4))
+        self.proposal = w.HTML()
         self.invent = w.Button(
             description="Preview", tooltip="Show invented records and their releases", disabled=True
         )
@@ -158,6 +161,7 @@ class OpenPanel(w.VBox):
             "why": w.HTML(_explained(*QUESTIONS["most"])),
             "others": w.HTML(_OTHERS),
             "errors": self.errors,
+            "proposal": self.proposal,
             "preview": w.VBox([self.invent, self.preview]),
         }
         self.steps = [
@@ -223,7 +227,13 @@ class OpenPanel(w.VBox):
             most = whole_number("Records of each", texts["most"])
         except InputError:  # the text is not complete yet
             n = most = None
-        rows = prospects(n, **({"unit": "user", "max_per_user": most} if most else {})) if n else []
+        terms: dict[str, Any] = {"unit": "user", "max_per_user": most} if most else {}
+        rows = prospects(n, **terms) if n else []
+        self.proposal.value = ""
+        with suppress(InputError):  # no number of records was typed yet
+            told = html.escape(recommend(n or 0, DEFAULT_EPSILON, **terms).reason)
+            said = f"Proposed for boxes at ε = {DEFAULT_EPSILON:g}: {told}"
+            self.proposal.value = f'<p class="snhkit-soft">{said}</p>'
         self.errors.value = str(
             html_table(
                 ["ε", *map(band_name, SIZE_BANDS_M)],

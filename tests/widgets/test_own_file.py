@@ -21,6 +21,7 @@ from snhkit.districts import districts
 from snhkit.errors import InputError
 from snhkit.geometry import By, RangeQueries, Region
 from snhkit.methods import title_of
+from snhkit.planning import recommend
 from snhkit.privacy import PrivacyUnit
 from snhkit.viz.reports.public_page import Imprint
 from snhkit.widgets import teaching
@@ -190,7 +191,9 @@ def test_questions_come_one_after_another_and_end_in_a_command(path):
     assert answer(most="5", bound_epsilon="0.125") == [3]
     assert "--side-km 12.43 --user rider_id" in " ".join(panel.command.value.split())
     assert panel.invent.disabled
+    assert panel.proposal.value == ""
     panel.fields["about"].value = "2000"
+    assert recommend(2_000, 0.2, unit="user", max_per_user=5).reason in panel.proposal.value
     assert panel.errors.value.count("<tr>") == 6
     panel.invent.click()
     assert "2,000 invented records in your square" in panel.preview.value
