@@ -98,6 +98,12 @@ def test_a_figure_is_measured_drawn_and_told(tmp_path, monkeypatch):
     assert "| Impact of data cardinality | The error of all methods falls as n grows" in page
 
 
+@pytest.mark.parametrize(("last", "agrees"), [(0.29, False), (0.26, True)])
+def test_more_networks_help_if_they_take_a_tenth_off_the_error(last, agrees):
+    found, _ = verdicts.more_networks_help(table(("k", 1, 0.3), ("k", 8, last)).assign(epsilon=0.8))
+    assert found is agrees
+
+
 def test_two_lines_of_one_method_look_different():
     two = module._styles(table(("SNH@UG", 1, 1), ("SNH@ParamSelect", 1, 1)))
     assert two["SNH@UG"] != two["SNH@ParamSelect"]
