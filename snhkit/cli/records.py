@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from snhkit.dataset import PrivateDataset
     from snhkit.geometry import Points, Region
 
+_TIMEOUT_S = 10  # seconds to wait for a scheduler's answer
+_NAMES = ("time", "tz", "since", "until", "spill", "scheduler", "workers")
+
 
 def together(*options):
     """Return a decorator that adds several options to a command, in this order."""
@@ -277,10 +280,6 @@ def region_sentence(region: "Region") -> str:
     """Return a sentence with the region in which the records of a file lie."""
     side = f"{region.side_m / 1000:g} km"
     return f"Records of a file, in the {side} square around {region.lat:g}, {region.lon:g}."
-
-
-_TIMEOUT_S = 10  # seconds to wait for a scheduler's answer
-_NAMES = ("time", "tz", "since", "until", "spill", "scheduler", "workers")
 
 
 tz_option = click.option(

@@ -123,9 +123,8 @@ class OpenPanel(w.VBox):
         opened: Callable[[OwnFile, Session], object],
     ) -> None:
         self._earth, self._opened = earth, opened
-        self.map: DrawMap | None = (
-            None  # sent to the browser only if a person comes to its question
-        )
+        # It is sent to the browser only if a person comes to its question.
+        self.map: DrawMap | None = None
         self._following = False
         self.fields = {
             name: w.Text(
@@ -227,23 +226,22 @@ class OpenPanel(w.VBox):
             most = whole_number("Records of each", texts["most"])
         except InputError:  # the text is not complete yet
             n = most = None
+        self.errors.value = self.proposal.value = ""
+        self.invent.disabled = not n
+        if not n:
+            return
         terms: dict[str, Any] = {"unit": "user", "max_per_user": most} if most else {}
-        rows = prospects(n, **terms) if n else []
-        self.proposal.value = ""
-        with suppress(InputError):  # no number of records was typed yet
-            told = html.escape(recommend(n or 0, DEFAULT_EPSILON, **terms).reason)
-            said = f"Proposed for boxes at ε = {DEFAULT_EPSILON:g}: {told}"
-            self.proposal.value = f'<p class="snhkit-soft">{said}</p>'
         self.errors.value = str(
             html_table(
                 ["ε", *map(band_name, SIZE_BANDS_M)],
-                [[epsilon, *errors] for epsilon, errors in rows],
+                [[epsilon, *errors] for epsilon, errors in prospects(n, **terms)],
                 caption="Expected errors of squares, estimated from public data",
             )
-            if rows
-            else ""
         )
-        self.invent.disabled = not rows
+        with suppress(InputError):  # too large a number
+            told = html.escape(recommend(n, DEFAULT_EPSILON, **terms).reason)
+            said = f"Proposed for boxes at ε = {DEFAULT_EPSILON:g}: {told}"
+            self.proposal.value = f'<p class="snhkit-soft">{said}</p>'
 
     def _texts(self) -> dict[str, str]:
         return {name: field.value for name, field in self.fields.items()}
